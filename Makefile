@@ -1,0 +1,51 @@
+# `make demo` and `make test` each work as the first command in a fresh clone: they make .venv and install what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: demo test lint bench docs clean slow accuracy
+
+$(VENV)/base: pyproject.toml
+	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'motlm needs Python 3.11 or newer; this is ' + sys.version"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
+	touch $@
+
+$(VENV)/test: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
+	touch $@
+
+$(VENV)/lint: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[lint]"
+	touch $@
+
+$(VENV)/docs: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
+
+demo: $(VENV)/base
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/test
+	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+
+slow: $(VENV)/test
+	$(BIN)/python -m pytest -n $(JOBS) -m slow -rA
+
+lint: $(VENV)/lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/base
+	$(BIN)/python benchmarks/kernel.py
+
+accuracy: $(VENV)/base
+	$(BIN)/python tests/reference/vicinity_accuracy.py
+
+docs: $(VENV)/docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .coverage demo-output

@@ -1,0 +1,159 @@
+"""From a user's table to a matrix of numbers: numeric columns as they are, the others one-hot with the first level left out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._typing import AnyArray, Array, Booleans
+
+__all__ = ["Columns", "check_finite", "has_text", "is_frame"]
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table with named columns of their own types (pandas, polars)."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def _columns_of(X: Any) -> list[Any]:
+    if hasattr(X, "iloc"):
+        return [X.iloc[:, j] for j in range(X.shape[1])]
+    if hasattr(X, "get_columns"):
+        return list(X.get_columns())
+    return list(np.asarray(X, dtype=object).T)
+
+
+def _is_numeric(column: Any) -> bool:
+    dtype = column.dtype
+    if hasattr(dtype, "is_numeric"):  # polars
+        if dtype.is_numeric() or str(dtype) == "Boolean":
+            return True
+        kind = "O"
+        if dtype.is_temporal():
+            kind = "M"
+    else:
+        kind = getattr(dtype, "kind", "O")
+    if kind in "mM":
+        raise TypeError(
+            f"column {column.name!r} has dtype {dtype}; convert dates and durations to numbers (days since a date, say) "
+            "or to categories."
+        )
+    if kind in "buif":
+        return True
+    if str(dtype) == "object":
+        values = np.asarray(column, dtype=object)
+        return all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in values)
+    return False
+
+
+def has_text(X: Any) -> bool:
+    """Whether X is a table with columns that are not numbers."""
+    return is_frame(X) and not all(_is_numeric(column) for column in _columns_of(X))
+
+
+def _as_floats(column: Any) -> Array:
+    if hasattr(column, "cast"):  # polars: nulls become nan
+        import polars
+
+        return np.asarray(column.cast(polars.Float64).to_numpy(), dtype=float)
+    if hasattr(column, "to_numpy"):
+        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan), dtype=float)
+    return np.asarray(column, dtype=float)
+
+
+def _is_missing(values: AnyArray) -> Booleans:
+    return np.array([value is None or value != value or type(value).__name__ == "NAType" for value in values], dtype=bool)
+
+
+def check_finite(X: Array, names: tuple[str, ...], what: str) -> None:
+    """Raise, naming the column and the first row, where X has a nan or an infinity."""
+    finite = np.isfinite(X)
+    if finite.all():
+        return
+    row, column = np.argwhere(~finite)[0]
+    kind = "NaN" if np.isnan(X[row, column]) else "infinity"
+    bad = int((~finite).sum())
+    raise ValueError(
+        f"Input {what} contains {kind}: column {names[column]!r}, row {row} (of {bad} such value{'s' * (bad > 1)} in all). "
+        "motlm has no rule for missing values: drop or impute them first."
+    )
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that an estimator was fitted on, and the levels of those that are not numbers."""
+
+    names: tuple[str, ...]
+    levels: tuple[tuple[Hashable, ...] | None, ...]  # None for a numeric column
+    handle_unknown: str = "error"
+
+    @classmethod
+    def numeric(cls, names: tuple[str, ...]) -> Columns:
+        return cls(names, (None,) * len(names))
+
+    @classmethod
+    def learn(cls, X: Any, names: tuple[str, ...], handle_unknown: str) -> Columns:
+        """Find out what each column of the table is, and the levels it takes."""
+        levels: list[tuple[Hashable, ...] | None] = []
+        for name, column in zip(names, _columns_of(X), strict=True):
+            if _is_numeric(column):
+                levels.append(None)
+                continue
+            values = np.asarray(column, dtype=object)
+            _check_present(values, name, "X")
+            levels.append(tuple(sorted(set(values), key=lambda value: (type(value).__name__, value))))
+        return cls(names, tuple(levels), handle_unknown)
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        """Names of the encoded columns: 'region=north' for the level north of the column region."""
+        names: list[str] = []
+        for name, level in zip(self.names, self.levels, strict=True):
+            names.extend([name] if level is None else [f"{name}={value}" for value in level[1:]])
+        return tuple(names)
+
+    @property
+    def has_text(self) -> bool:
+        return any(level is not None for level in self.levels)
+
+    def encode(self, X: Any, what: str, typical: Array | None = None) -> Array:
+        """The matrix of numbers, (n_rows, n_encoded). A level not seen in fit becomes `typical`, the training means, if ignored."""
+        parts: list[Array] = []
+        for name, level, column in zip(self.names, self.levels, _columns_of(X), strict=True):
+            if level is None:
+                try:
+                    parts.append(_as_floats(column)[:, None])
+                except (TypeError, ValueError) as error:
+                    raise ValueError(f"column {name!r} of {what} should hold numbers as it did in fit: {error}") from error
+                continue
+            values = np.asarray(column, dtype=object)
+            _check_present(values, name, what)
+            code = {value: position for position, value in enumerate(level)}
+            codes = np.array([code.get(value, -1) for value in values], dtype=np.intp)
+            indicator = (codes[:, None] == np.arange(1, len(level))).astype(float)
+            new = codes < 0
+            if new.any():
+                if self.handle_unknown == "error":
+                    strange = sorted({str(value) for value in values[new]})[:5]
+                    raise ValueError(
+                        f"column {name!r} of {what} has categories that fit did not see: {', '.join(map(repr, strange))} "
+                        f"(first at row {int(np.flatnonzero(new)[0])}); it knows {', '.join(map(repr, level[:10]))}. "
+                        "Fit on rows that have them, or set handle_unknown='ignore'."
+                    )
+                if typical is not None:
+                    position = sum(part.shape[1] for part in parts)
+                    indicator[new] = typical[position : position + indicator.shape[1]]
+            parts.append(indicator)
+        return np.hstack(parts)
+
+
+def _check_present(values: AnyArray, name: str, what: str) -> None:
+    missing = _is_missing(values)
+    if missing.any():
+        raise ValueError(
+            f"Input {what} contains NaN: column {name!r}, row {int(np.flatnonzero(missing)[0])} (of {int(missing.sum())} "
+            "missing in it). motlm has no rule for missing values: drop or impute them first, or make them a category."
+        )

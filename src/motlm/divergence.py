@@ -1,0 +1,54 @@
+"""Kullback-Leibler divergences of posterior from prior, with partials."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, polygamma, psi
+
+from ._typing import Array, ArrayLike
+
+__all__ = ["GammaDivergence", "GaussianDivergence", "gamma", "gaussian"]
+
+
+class GaussianDivergence(NamedTuple):
+    """KL of one isotropic Gaussian from another, with its partials in the first one's mean and scale."""
+
+    value: Array
+    mean: Array
+    scale: Array
+
+
+class GammaDivergence(NamedTuple):
+    """KL of one Gamma law from another, with its partials in the first one's shape and rate."""
+
+    value: Array
+    shape: Array
+    rate: Array
+
+
+def gaussian(mean: ArrayLike, scale: ArrayLike, prior_mean: ArrayLike, prior_scale: ArrayLike) -> GaussianDivergence:
+    """KL( N(mean, scale^2 I_d) || N(prior_mean, prior_scale^2 I_d) ), eq. 11 of the paper.
+
+    = d (ln(s0/s) + (s^2/s0^2 - 1)/2) + |m - m0|^2 / (2 s0^2);   mean is (..., d), the scales are (...).
+    """
+    m, s = np.asarray(mean, dtype=float), np.asarray(scale, dtype=float)
+    s0 = np.broadcast_to(np.asarray(prior_scale, dtype=float), s.shape)
+    d = m.shape[-1]
+    ratio = s / s0
+    shift = (m - prior_mean) / s0[..., None]
+    value = d * (0.5 * (ratio * ratio - 1.0) - np.log(ratio)) + 0.5 * (shift * shift).sum(axis=-1)
+    return GaussianDivergence(value, shift / s0[..., None], d * (ratio / s0 - 1.0 / s))
+
+
+def gamma(shape: ArrayLike, rate: ArrayLike, prior_shape: ArrayLike, prior_rate: ArrayLike) -> GammaDivergence:
+    """KL( Gamma(k, t) || Gamma(k0, t0) ), eq. 12 of the paper.
+
+    = (k - k0) psi(k) + ln Gamma(k0) - ln Gamma(k) + k0 ln(t/t0) + k (t0 - t)/t
+    """
+    k, t = np.asarray(shape, dtype=float), np.asarray(rate, dtype=float)
+    k0, t0 = np.asarray(prior_shape, dtype=float), np.asarray(prior_rate, dtype=float)
+    excess = (t0 - t) / t
+    value = (k - k0) * psi(k) + gammaln(k0) - gammaln(k) + k0 * np.log(t / t0) + k * excess
+    return GammaDivergence(np.asarray(value), (k - k0) * polygamma(1, k) + excess, (k0 - k * t0 / t) / t)

@@ -1,0 +1,97 @@
+"""What a user reads: local models and their localities, in the user's own units and column names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._typing import Array
+
+__all__ = ["LocalModel", "Locality", "Units"]
+
+
+@dataclass(frozen=True)
+class Units:
+    """Between the user's units and the standardised ones: z = (x - center) * inverse_scale, and alike for the target."""
+
+    center: Array  # (n_columns,)
+    inverse_scale: Array  # (n_columns,); 0 for a constant column, which then counts nowhere
+    target_center: float
+    target_scale: float
+
+    @classmethod
+    def of(cls, X: Array, target: Array, weight: Array, standardize: bool, scale_target: bool) -> Units:
+        """Weighted means and standard deviations. A column that varies by rounding alone counts as constant."""
+        total = weight.sum()
+        d = X.shape[1]
+        center, inverse_scale = np.zeros(d), np.ones(d)
+        if standardize:
+            center, scale = _moments(X, weight / total)
+            inverse_scale = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
+        target_center, target_scale = 0.0, 1.0
+        if scale_target:
+            middle, size = _moments(target[:, None], weight / total)
+            target_center, target_scale = float(middle[0]), float(size[0]) or 1.0
+        return cls(center, inverse_scale, target_center, target_scale)
+
+    def standardized(self, X: Array) -> Array:
+        return (X - self.center) * self.inverse_scale
+
+    def original(self, Z: Array) -> Array:
+        """The user's units of standardised points; the training value in constant columns."""
+        scale = np.divide(1.0, self.inverse_scale, out=np.zeros_like(self.inverse_scale), where=self.inverse_scale > 0)
+        return Z * scale + self.center
+
+
+def _moments(X: Array, share: Array) -> tuple[Array, Array]:
+    """Weighted means and standard deviations; 0 for a column whose spread is no more than rounding."""
+    shift = X[0]  # keeps the digits of columns far from 0
+    moved = X - shift
+    mean = share @ moved
+    scale = np.sqrt(share @ (moved - mean) ** 2)
+    rounding = 4.0 * np.finfo(float).eps * np.abs(X).max(axis=0)
+    return mean + shift, np.where(scale > rounding, scale, 0.0)
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """A linear model in the user's units: score or prediction = intercept + sum of coef * column."""
+
+    feature_names: tuple[str, ...]
+    coef: Array  # (n_columns,)
+    coef_scale: Array  # (n_columns,), posterior standard deviation of each coefficient
+    intercept: float
+    intercept_scale: float
+    n_rows: int  # training rows for which this model applies
+
+    def formula(self, digits: int = 3) -> str:
+        """The model as text, columns with a coefficient of 0 left out.
+
+        >>> import numpy as np
+        >>> LocalModel(("age", "income"), np.array([0.5, -2.0]), np.ones(2), 1.25, 0.1, 10).formula()
+        '1.25 + 0.5 * age - 2 * income'
+        """
+        text = f"{self.intercept:.{digits}g}"
+        for name, value in zip(self.feature_names, self.coef, strict=True):
+            if value != 0.0:
+                text += f" {'-' if value < 0 else '+'} {abs(value):.{digits}g} * {name}"
+        return text
+
+
+@dataclass(frozen=True)
+class Locality(LocalModel):
+    """A ball and the linear model that applies in it.
+
+    `center` is in the user's units. `radius` is the distance at which membership is 1/2, and `radius_mean` the mean of the
+    radius (the paper's k / tau); both are distances between standardised rows, unless `standardize=False`. `half_width` is how
+    far the ball reaches from its centre along each column, in the user's units (None for metrics in which a ball has no such
+    simple extent).
+    """
+
+    center: Array  # (n_columns,)
+    center_scale: Array  # (n_columns,), posterior standard deviation of the centre; 0 where it was given
+    radius: float
+    radius_mean: float
+    half_width: Array | None  # (n_columns,)
+    point: int  # which of the points of interest (or of the n_localities searched for) it is

@@ -1,0 +1,57 @@
+"""Gibbs losses: the expected loss of a score s ~ N(mean, variance), as elementwise functions with partials.
+
+A loss is one class with `value_and_partials(y, mean, variance) -> (value, d/dmean, d/dvariance)`; add it to LOSSES and the
+tests' laws run over it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import ndtr
+
+from ._typing import Array
+
+__all__ = ["LOSSES", "Loss", "LossPartials", "Squared", "ZeroOne"]
+
+
+class LossPartials(NamedTuple):
+    """A Gibbs loss and its partial derivatives, elementwise."""
+
+    value: Array
+    mean: Array
+    variance: Array
+
+
+class Loss(Protocol):
+    """What the objective asks of a loss."""
+
+    name: str
+
+    def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials: ...
+
+
+class ZeroOne:
+    """P(y s <= 0) = Phi(-y mean / sqrt(variance)),   s ~ N(mean, variance), y in {-1, +1}."""
+
+    name = "zero-one"
+
+    def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
+        scale = np.sqrt(variance)
+        t = -y * mean / scale
+        density = np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi)
+        return LossPartials(ndtr(t), -y * density / scale, -0.5 * t * density / variance)
+
+
+class Squared:
+    """E (s - y)^2 = (mean - y)^2 + variance,   s ~ N(mean, variance)."""
+
+    name = "squared"
+
+    def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
+        residual = mean - y
+        return LossPartials(residual * residual + variance, 2.0 * residual, np.ones_like(variance))
+
+
+LOSSES: tuple[Loss, ...] = (ZeroOne(), Squared())

@@ -1,0 +1,128 @@
+"""Prior and posterior laws as frozen named arrays, and the vector of free numbers that an optimiser sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from ._typing import Array, ArrayLike
+from .vicinity import LIMITS
+
+__all__ = ["FREE_SCALES", "Packing", "Posterior", "Prior"]
+
+_POSITIVE = ("center_scale", "radius_shape", "radius_rate", "coef_scale", "intercept_scale")
+FREE_SCALES = (1e-4, 10.0)
+"""Range of the posterior scales of weights and intercepts (their priors are near 1)."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Laws of a locality and its model before any row was seen; the defaults are the paper's.
+
+    Means and scales are in standardised units. Each entry is a number, or an array that broadcasts over the localities
+    (over the localities and the exterior for the last four).
+    """
+
+    center: ArrayLike = 0.0
+    center_scale: ArrayLike = 1.0
+    radius_shape: ArrayLike = 2.0
+    radius_rate: ArrayLike = 0.1
+    coef: ArrayLike = 0.0
+    coef_scale: ArrayLike = 1.0
+    intercept: ArrayLike = 0.0
+    intercept_scale: ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = np.asarray(getattr(self, field.name), dtype=float)
+            if not np.all(np.isfinite(value)):
+                raise ValueError(f"Prior.{field.name} must be finite; got {value}.")
+            if field.name in _POSITIVE and not np.all(value > 0):
+                raise ValueError(f"Prior.{field.name} must be positive; got {value}.")
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Independent laws of all parameters; the exterior model is the last row of the last four arrays.
+
+    c_i ~ N(center_i, center_scale_i^2 I), beta_i ~ Gamma(radius_shape_i, radius_rate_i),
+    v_i ~ N(coef_i, coef_scale_i^2 I), b_i ~ N(intercept_i, intercept_scale_i^2).  A known centre has center_scale 0.
+    """
+
+    center: Array  # (n_localities, n_coordinates)
+    center_scale: Array  # (n_localities,)
+    radius_shape: Array  # (n_localities,)
+    radius_rate: Array  # (n_localities,)
+    coef: Array  # (n_localities + 1, n_features); last row is the exterior model
+    coef_scale: Array  # (n_localities + 1,)
+    intercept: Array  # (n_localities + 1,)
+    intercept_scale: Array  # (n_localities + 1,)
+
+    @property
+    def n_localities(self) -> int:
+        return len(self.radius_shape)
+
+    @property
+    def radius_mean(self) -> Array:
+        """shape / rate, the paper's radius."""
+        return self.radius_shape / self.radius_rate
+
+    def keep(self, kept: Sequence[int]) -> Posterior:
+        """The posterior of these localities alone, in this order, with the exterior model."""
+        inside = list(kept)
+        models = [*inside, self.n_localities]
+        return Posterior(
+            **{
+                field.name: getattr(self, field.name)[
+                    inside if field.name.startswith(("center", "radius")) else models
+                ]
+                for field in fields(self)
+            }
+        )
+
+
+class Packing:
+    """The free fields of a posterior as one vector, positives as logarithms; the other fields stay as in the template."""
+
+    def __init__(self, template: Posterior, free: Sequence[str]) -> None:
+        self.template = template
+        self.free = tuple(free)
+
+    def pack(self, posterior: Posterior) -> Array:
+        parts = []
+        for name in self.free:
+            value = getattr(posterior, name)
+            parts.append((np.log(value) if name in _POSITIVE else value).ravel())
+        return np.concatenate(parts)
+
+    def unpack(self, vector: Array) -> Posterior:
+        changed = {}
+        position = 0
+        for name in self.free:
+            like = getattr(self.template, name)
+            part = vector[position : position + like.size].reshape(like.shape)
+            changed[name] = np.exp(part) if name in _POSITIVE else part.copy()
+            position += like.size
+        return replace(self.template, **changed)
+
+    def pack_gradient(self, posterior: Posterior, partials: Posterior) -> Array:
+        """d/d ln(v) = v d/dv for the positives."""
+        parts = []
+        for name in self.free:
+            gradient = getattr(partials, name)
+            parts.append((gradient * getattr(posterior, name) if name in _POSITIVE else gradient).ravel())
+        return np.concatenate(parts)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Lower and upper bounds of the vector."""
+        lower, upper = [], []
+        for name in self.free:
+            size = getattr(self.template, name).size
+            low, high = (-np.inf, np.inf)
+            if name in _POSITIVE:
+                low, high = np.log(LIMITS.get(name, FREE_SCALES))
+            lower.append(np.full(size, low))
+            upper.append(np.full(size, high))
+        return np.concatenate(lower), np.concatenate(upper)

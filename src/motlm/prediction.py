@@ -1,0 +1,92 @@
+"""Routing and scores: which local models apply to a row, which one speaks, and what each says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from ._typing import Array, Booleans, Integers
+from .objective import Vicinity, gates
+from .posterior import Posterior
+from .rows import Rows
+from .vicinity import half_distance
+
+__all__ = ["OVERLAPS", "Readings", "mean_model", "nearest_model", "radii", "read", "spoken", "spread", "vote"]
+
+OVERLAPS = ("nearest", "mean")
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What the mixture says of some rows, before one model is let speak."""
+
+    distance: Array  # (n_rows, n_localities)
+    omega: Array  # (n_rows, n_localities), probability of membership
+    member: Booleans  # (n_rows, n_localities), distance <= radius
+    mean: Array  # (n_rows, n_localities + 1), score of each model; last column is the exterior model
+    variance: Array  # (n_rows, n_localities + 1)
+
+    @property
+    def applicable(self) -> Booleans:
+        """(n_rows, n_localities + 1): the localities that contain the row, or else the exterior."""
+        return np.column_stack([self.member, ~self.member.any(axis=1)])
+
+
+def radii(vicinity: Vicinity, posterior: Posterior) -> Array:
+    """Distance at which each membership is 1/2; 0 where it never is."""
+    return np.array([half_distance(vicinity.table(posterior, i)) for i in range(posterior.n_localities)])
+
+
+def read(vicinity: Vicinity, posterior: Posterior, radius: Array, rows: Rows) -> Readings:
+    n = posterior.n_localities
+    distance = np.empty((len(rows), n))
+    omega = np.empty((len(rows), n))
+    for i in range(n):
+        table = vicinity.table(posterior, i)
+        distance[:, i] = vicinity.distance(posterior, i, rows)
+        omega[:, i] = table.look_up(table.value, table.place(distance[:, i]))
+    np.clip(omega, 0.0, 1.0, out=omega)  # rounding in the last digits
+    mean = rows.features @ posterior.coef.T + posterior.intercept
+    variance = rows.features_norm2[:, None] * posterior.coef_scale**2 + posterior.intercept_scale**2
+    member = (distance <= radius) & (radius > 0)
+    return Readings(distance, omega, member, mean, variance)
+
+
+def nearest_model(readings: Readings) -> Integers:
+    """Index of the nearest centre among the localities that contain the row; n_localities for the exterior."""
+    n_rows, n = readings.member.shape
+    if n == 0:
+        return np.zeros(n_rows, dtype=np.intp)
+    reach = np.where(readings.member, readings.distance, np.inf)
+    return np.where(readings.member.any(axis=1), reach.argmin(axis=1), n)
+
+
+def mean_model(readings: Readings) -> Integers:
+    """As `nearest_model` where one model applies; -1 where several speak together."""
+    speaker = nearest_model(readings)
+    return np.where(readings.member.sum(axis=1) > 1, -1, speaker)
+
+
+def spoken(readings: Readings, said: Array, overlap: str) -> Array:
+    """Of `said`, (n_rows, n_localities + 1), what is said in the end: by the nearest model, or by the mean of the applicable."""
+    if overlap == "nearest":
+        return np.take_along_axis(said, nearest_model(readings)[:, None], axis=1)[:, 0]
+    applicable = readings.applicable
+    return np.asarray((said * applicable).sum(axis=1) / applicable.sum(axis=1))
+
+
+def vote(readings: Readings) -> Array:
+    """The posterior's vote for the positive class: memberships times Phi, over the sum of memberships and exterior gate."""
+    gate, _ = gates(readings.omega.T)
+    positive = ndtr(readings.mean / np.sqrt(readings.variance))
+    return np.asarray((gate.T * positive).sum(axis=1) / gate.sum(axis=0))
+
+
+def spread(readings: Readings, said: Array) -> Array:
+    """Largest less smallest of what the applicable models say."""
+    applicable = readings.applicable
+    high = np.where(applicable, said, -np.inf).max(axis=1)
+    low = np.where(applicable, said, np.inf).min(axis=1)
+    return np.asarray(high - low)

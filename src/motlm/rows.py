@@ -1,0 +1,93 @@
+"""Where rows live, and how they come in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from ._typing import AnyArray, Array, Integers
+
+__all__ = ["Distinct", "Rows", "distinct_rows"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as the objective reads them. The models' features and the metric's coordinates are two things, even where equal.
+
+    With known centres the distances are given and the coordinates are not looked at.
+    """
+
+    features: Array  # (n_rows, n_features), what the linear models see
+    features_norm2: Array  # (n_rows,), |x|^2
+    coordinates: Array  # (n_rows, n_coordinates), where the row lies
+    coordinates_norm2: Array  # (n_rows,)
+    distance: Array  # (n_rows, n_localities) to known centres; (n_rows, 0) where they are learned
+    target: Array  # (n_rows,)
+    weight: Array  # (n_rows,)
+
+    @classmethod
+    def of(cls, features: Array, target: Array, weight: Array | None = None, distance: Array | None = None) -> Rows:
+        """Rows whose coordinates are their features."""
+        norm2 = np.einsum("ij,ij->i", features, features)
+        if weight is None:
+            weight = np.ones(len(features))
+        if distance is None:
+            distance = np.empty((len(features), 0))
+        return cls(features, norm2, features, norm2, distance, target, weight)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def blocks(self, size: int) -> Iterator[Rows]:
+        for start in range(0, len(self), size):
+            yield Rows(*(getattr(self, field.name)[start : start + size] for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The distinct rows of a table in an order that depends only on their content and the generator."""
+
+    first: Integers  # (n_distinct,), index of one row of each kind
+    weight: Array  # (n_distinct,), summed weight
+
+
+def distinct_rows(X: Array, target: Array, weight: Array, rng: np.random.Generator) -> Distinct:
+    """Merge equal rows, adding their weights, and put the rest in a random order that only their content decides.
+
+    So a row of weight 2 is the same thing as the row twice, the order in which rows come does not matter, and equal rows
+    never end on both sides of a split.
+    """
+    table = np.column_stack([X, target]) + 0.0  # + 0.0 turns -0.0 into 0.0
+    bits = np.ascontiguousarray(table).view(np.uint64)
+    key = np.zeros(len(bits), dtype=np.uint64)
+    odd = rng.integers(0, 2**63, size=bits.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    for column, multiplier in zip(bits.T, odd, strict=True):
+        key = (key ^ column) * multiplier
+        key ^= key >> np.uint64(29)
+        key *= np.uint64(0xBF58476D1CE4E5B9)  # the mixing constant of splitmix64
+        key ^= key >> np.uint64(32)
+    order = np.argsort(key, kind="stable")
+    ordered = bits[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    starts = np.flatnonzero(new)
+    return Distinct(order[starts], np.add.reduceat(weight[order], starts))
+
+
+def held_out(target: AnyArray, weight: Array, fraction: float, stratify: bool) -> AnyArray | None:
+    """Mask of the rows to hold out: the first `fraction` of the weight (of each class); None where a part would be empty.
+
+    The rows are taken to come in the random order of `distinct_rows`.
+    """
+    mask = np.zeros(len(target), dtype=bool)
+    groups = [target == label for label in np.unique(target)] if stratify else [np.ones(len(target), dtype=bool)]
+    for group in groups:
+        where = np.flatnonzero(group)
+        before = np.cumsum(weight[where]) - weight[where]
+        chosen = where[before < fraction * weight[where].sum()]
+        if len(chosen) == len(where):
+            chosen = chosen[:-1]
+        mask[chosen] = True
+    return None if not mask.any() or mask.all() else mask

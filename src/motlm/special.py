@@ -1,0 +1,140 @@
+"""What scipy lacks: a scaled Bessel function that neither under- nor overflows, its ratio, and both by table."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammaln, ive
+
+from ._typing import Array
+
+__all__ = ["bessel_ratio", "log_bessel", "log_bessel_and_ratio", "powers_from_values"]
+
+_SERIES_BELOW = 1.0  # twelve terms of the power series reach 1e-17 there, for every order >= -1/2
+_ASYMPTOTIC_ABOVE = 1e6  # scipy's ive is nan from about 1e9; seven terms of the expansion reach 1e-17 here
+_DEBYE_FROM = 60.0  # from this order on scipy's ive underflows at moderate z; nine terms reach 1e-15 here
+_SERIES_TERMS = 12
+_ASYMPTOTIC_TERMS = 7
+_DEBYE_TERMS = 9
+
+
+def _small(order: float, z: Array) -> Array:
+    """sum_m (z^2/4)^m / (m! (order+1)_m), the power series of I without its leading power."""
+    quarter = 0.25 * z * z
+    total = np.ones_like(z)
+    term = np.ones_like(z)
+    for m in range(1, _SERIES_TERMS + 1):
+        term = term * (quarter / (m * (order + m)))
+        total = total + term
+    return total
+
+
+def _large(order: float, z: Array) -> Array:
+    """sqrt(2 pi z) exp(-z) I_order(z), Hankel's expansion."""
+    total = np.ones_like(z)
+    term = np.ones_like(z)
+    for m in range(1, _ASYMPTOTIC_TERMS + 1):
+        term = term * (-(4.0 * order**2 - (2 * m - 1) ** 2) / (8.0 * m * z))
+        total = total + term
+    return total
+
+
+@lru_cache(maxsize=1)
+def _debye_polynomials() -> list[np.polynomial.Polynomial]:
+    """U_0 = 1, U_{k+1}(p) = p^2 (1 - p^2) U_k'(p) / 2 + int_0^p (1 - 5 t^2) U_k(t) dt / 8 (DLMF 10.41.9)."""
+    p2 = np.polynomial.Polynomial([0.0, 0.0, 1.0])
+    terms = [np.polynomial.Polynomial([1.0])]
+    for _ in range(_DEBYE_TERMS):
+        u = terms[-1]
+        terms.append(0.5 * p2 * (1.0 - p2) * u.deriv() + 0.125 * ((1.0 - 5.0 * p2) * u).integ())
+    return terms
+
+
+def _log_debye(order: float, z: Array) -> Array:
+    """ln( z^-order exp(-z) I_order(z) ) by the expansion uniform in z for large orders (DLMF 10.41.3)."""
+    root = np.hypot(order, z)
+    p = order / root
+    total = np.zeros_like(z)
+    for k, u in enumerate(_debye_polynomials()):
+        total += u(p) / order**k
+    gap = order * order / (root + z)  # root - z
+    return gap - order * np.log(order + root) - 0.5 * np.log(2.0 * np.pi * root) + np.log(total)
+
+
+def log_bessel(order: float, z: Array) -> Array:
+    """ln( z^-order exp(-z) I_order(z) ) for z >= 0 and order >= -1/2; finite at z = 0."""
+    z = np.asarray(z, dtype=float)
+    if order >= _DEBYE_FROM:
+        return _log_debye(order, z)
+    with np.errstate(all="ignore"):  # the branches that are not taken may overflow
+        result = np.asarray(np.log(ive(order, z)) - order * np.log(z))
+    small, large = z <= _SERIES_BELOW, z > _ASYMPTOTIC_ABOVE
+    at = z[small]
+    result[small] = np.log(_small(order, at)) - at - order * np.log(2.0) - gammaln(order + 1.0)
+    at = z[large]
+    result[large] = np.log(_large(order, at)) - (order + 0.5) * np.log(at) - 0.5 * np.log(2.0 * np.pi)
+    return result
+
+
+def bessel_ratio(order: float, z: Array) -> Array:
+    """I_{order+1}(z) / I_order(z) for z >= 0 and order >= -1/2: from 0 at z = 0 up towards 1."""
+    z = np.asarray(z, dtype=float)
+    if order >= _DEBYE_FROM:
+        return z * np.exp(_log_debye(order + 1.0, z) - _log_debye(order, z))
+    with np.errstate(all="ignore"):
+        result = np.asarray(ive(order + 1.0, z) / ive(order, z))
+    small, large = z <= _SERIES_BELOW, z > _ASYMPTOTIC_ABOVE
+    at = z[small]
+    result[small] = at / (2.0 * (order + 1.0)) * _small(order + 1.0, at) / _small(order, at)
+    at = z[large]
+    result[large] = _large(order + 1.0, at) / _large(order, at)
+    return result
+
+
+def powers_from_values(n: int) -> tuple[Array, Array]:
+    """Chebyshev nodes in (-1, 1), and the matrix from values at them to the coefficients of 1, x, .., x^(n-1)."""
+    nodes = np.cos(np.pi * (np.arange(n) + 0.5) / n)
+    chebyshev_from_values = np.cos(np.outer(np.arange(n), np.arccos(nodes))) * (2.0 / n)
+    chebyshev_from_values[0] /= 2.0
+    powers_from_chebyshev = np.zeros((n, n))
+    for j in range(n):
+        powers_from_chebyshev[: j + 1, j] = np.polynomial.chebyshev.cheb2poly(np.eye(n)[j])[: j + 1]
+    return nodes, powers_from_chebyshev @ chebyshev_from_values
+
+
+_PANEL = 0.4  # width in asinh(z / (order + 2)) of a panel of the Bessel tables; with 12 nodes, 1e-13 for orders to 500
+_END = 40.0  # z up to 1e17 (order + 2)
+
+
+@lru_cache(maxsize=32)
+def _bessel_table(order: float) -> Array:
+    """Coefficients (function, power, panel) of two functions in equal panels of asinh(z / (order + 2)).
+
+    The functions are log_bessel less its leading growth, which keeps them of order 1, and bessel_ratio.
+    """
+    x, matrix = powers_from_values(12)
+    n_panels = int(np.ceil(_END / _PANEL))
+    stretched = _PANEL * (np.arange(n_panels) + 0.5 * (x[:, None] + 1.0))
+    z = (order + 2.0) * np.sinh(stretched)
+    return np.stack([matrix @ (log_bessel(order, z) - _growth(order, z)), matrix @ bessel_ratio(order, z)])
+
+
+def _growth(order: float, z: Array) -> Array:
+    """The bulk of log_bessel: its value at 0, and its slope in ln z at infinity."""
+    return -(order + 0.5) * np.log1p(z / (order + 2.0)) - order * np.log(2.0) - float(gammaln(order + 1.0))
+
+
+def log_bessel_and_ratio(order: float, z: Array) -> tuple[Array, Array]:
+    """`log_bessel` and `bessel_ratio` by a table kept for each order: ten times as fast for large arrays."""
+    table = _bessel_table(float(order))
+    stretched = np.arcsinh(z * (1.0 / (order + 2.0))) * (1.0 / _PANEL)
+    panel = np.minimum(stretched.astype(np.intp), table.shape[2] - 1)
+    position = 2.0 * (stretched - panel) - 1.0
+    log_value, ratio = (coefficients[-1][panel] for coefficients in table)
+    for power in range(table.shape[1] - 2, -1, -1):
+        log_value *= position
+        log_value += table[0, power][panel]
+        ratio *= position
+        ratio += table[1, power][panel]
+    return log_value + _growth(order, z), ratio
