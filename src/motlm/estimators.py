@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, pairwise_distances, r2_score
@@ -35,6 +35,7 @@ from .rows import Rows, distinct_rows, held_out
 
 __all__ = ["LocalMixtureClassifier", "LocalMixtureRegressor"]
 
+_FOLLOWED = 3  # minima of the first inverse temperature that are continued to the others
 AUTO_TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 _AXIS_METRICS = ("euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski")  # a ball reaches radius along each axis
 _DATA_METRICS = ("seuclidean", "mahalanobis", "precomputed")  # change with the rows that they are given
@@ -123,13 +124,16 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         train, rest = (_Table(table.X[part], table.target[part], table.weight[part]) for part in (~mask, mask))
         problem = self._problem(train, points)
         ordered = sorted(candidates, reverse=True)  # from loose to tight: a ball that shrank away does not come back
-        found = self._search(problem, ordered, self._starts(problem, n, rng))
+        found = [[path[0] for path in self._search(problem, ordered[:1], self._starts(problem, n, rng))]]
+        leaders = sorted(found[0], key=lambda solution: solution.objective)[:_FOLLOWED]
+        later = self._search(problem, ordered[1:], [solution.posterior for solution in leaders])
+        found += [list(solutions) for solutions in zip(*later, strict=True)]
         outcomes = []
-        for j, temperature in enumerate(ordered):
-            solutions = [path[j] for path in found]
+        for temperature, solutions in zip(ordered, found, strict=True):
             winner = best(solutions)
             score, risk = self._held_out_score(problem, solutions[winner].posterior, rest)
-            outcomes.append((score, -risk, temperature, [solution.posterior for solution in solutions]))
+            ranked = sorted(solutions, key=lambda solution: solution.objective)[:_FOLLOWED]
+            outcomes.append((score, -risk, temperature, [solution.posterior for solution in ranked]))
             records += [
                 _record("selection", i, solution, score if i == winner else None) for i, solution in enumerate(solutions)
             ]
@@ -643,8 +647,6 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LocalMixtureClassifier:
@@ -694,36 +696,38 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         return float(accuracy_score(rows.target, np.where(said > 0, 1.0, -1.0), sample_weight=rows.weight))
 
     def decision_function(self, X: Any) -> Array:
-        """Score of the model that speaks, in standard deviations of its posterior; positive for `classes_[1]`.
+        """The posterior's vote as a normal quantile, Phi^-1 of `predict_proba`; positive where it favours `classes_[1]`.
+
+        Returns
+        -------
+        ndarray, (n_rows,)
+        """
+        positive, negative = prediction.votes(self._readings(X))
+        return np.where(positive < negative, ndtri(positive), -ndtri(negative))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Label given by the model that speaks for each row (see `apply`, and `overlap`).
 
         Returns
         -------
         ndarray, (n_rows,)
         """
         readings = self._readings(X)
-        return prediction.spoken(readings, self._said(readings), self.overlap)
-
-    def predict(self, X: Any) -> AnyArray:
-        """Label given by the model that speaks for each row.
-
-        Returns
-        -------
-        ndarray, (n_rows,)
-        """
-        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])
+        positive = prediction.spoken(readings, self._said(readings), self.overlap) > 0
+        return np.asarray(self.classes_[positive.astype(int)])
 
     def predict_proba(self, X: Any) -> Array:
         """The posterior's vote: memberships times the probability that each model's random score is positive.
 
-        It weighs all models by how likely the row is to be theirs, so that near the edge of a ball it may lean to the
-        other label than `predict`, which lets one model speak.
+        It weighs all models by how likely the row is to be theirs, so that near the edge of a ball it may favour the
+        other label than `predict`, which lets the models speak that apply.
 
         Returns
         -------
         ndarray, (n_rows, 2)
         """
-        positive = prediction.vote(self._readings(X))
-        return np.column_stack([1.0 - positive, positive])
+        positive, negative = prediction.votes(self._readings(X))
+        return np.column_stack([negative, positive])
 
     def ambiguous(self, X: Any) -> Booleans:
         """Rows for which applicable local models give different labels.
@@ -816,12 +820,6 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LocalMixtureRegressor:
         """Learn localities and models.

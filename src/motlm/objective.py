@@ -136,10 +136,13 @@ def block_sums(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterio
     return BlockSums(total, Posterior(**partials))
 
 
-def _added(parts: Sequence[Posterior], scale: float = 1.0) -> Posterior:
-    return Posterior(
-        **{field.name: scale * sum(getattr(part, field.name) for part in parts) for field in fields(Posterior)}
-    )
+def _sum(parts: Sequence[BlockSums]) -> BlockSums:
+    if len(parts) == 1:
+        return parts[0]
+    partials = {
+        field.name: np.sum([getattr(part.partials, field.name) for part in parts], axis=0) for field in fields(Posterior)
+    }
+    return BlockSums(sum(part.loss for part in parts), Posterior(**partials))
 
 
 @dataclass(frozen=True)
@@ -163,8 +166,7 @@ class Objective:
     def sums(self, posterior: Posterior) -> BlockSums:
         """Sums over all rows."""
         tables = self._tables(posterior)
-        parts = [block_sums(self.loss, self.vicinity, tables, posterior, rows) for rows in self.rows.blocks(self.block)]
-        return BlockSums(sum(part.loss for part in parts), _added([part.partials for part in parts]))
+        return _sum([block_sums(self.loss, self.vicinity, tables, posterior, rows) for rows in self.rows.blocks(self.block)])
 
     def kl(self, posterior: Posterior) -> float:
         """KL(Q || P), eqs. 14, 21, 24 and 39 of the paper."""
@@ -183,8 +185,11 @@ class Objective:
         kl, kl_partials = self._kl_and_partials(posterior)
         weight = self.total_weight
         temperature = 1.0 / (self.inverse_temperature * weight)
-        gradient = _added([_added([sums.partials], 1.0 / weight), _added([kl_partials], temperature)])
-        return sums.loss / weight + kl * temperature, gradient
+        gradient = {
+            field.name: getattr(sums.partials, field.name) / weight + getattr(kl_partials, field.name) * temperature
+            for field in fields(Posterior)
+        }
+        return sums.loss / weight + kl * temperature, Posterior(**gradient)
 
     def _kl_and_partials(self, posterior: Posterior) -> tuple[float, Posterior]:
         prior, n = self.prior, posterior.n_localities

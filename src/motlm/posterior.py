@@ -15,6 +15,7 @@ __all__ = ["FREE_SCALES", "Packing", "Posterior", "Prior"]
 _POSITIVE = ("center_scale", "radius_shape", "radius_rate", "coef_scale", "intercept_scale")
 FREE_SCALES = (1e-4, 10.0)
 """Range of the posterior scales of weights and intercepts (their priors are near 1)."""
+_MEAN_RADIUS = (1e-2, 1e3)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,11 @@ class Posterior:
 
 
 class Packing:
-    """The free fields of a posterior as one vector, positives as logarithms; the other fields stay as in the template."""
+    """The free fields of a posterior as one vector; the other fields stay as in the template.
+
+    Positives enter as logarithms, and the rate as ln(shape / rate), the logarithm of the mean radius: shape and rate alone
+    are so strongly bound to each other that a search over them takes several times as many steps.
+    """
 
     def __init__(self, template: Posterior, free: Sequence[str]) -> None:
         self.template = template
@@ -93,7 +98,7 @@ class Packing:
     def pack(self, posterior: Posterior) -> Array:
         parts = []
         for name in self.free:
-            value = getattr(posterior, name)
+            value = posterior.radius_mean if name == "radius_rate" else getattr(posterior, name)
             parts.append((np.log(value) if name in _POSITIVE else value).ravel())
         return np.concatenate(parts)
 
@@ -105,24 +110,32 @@ class Packing:
             part = vector[position : position + like.size].reshape(like.shape)
             changed[name] = np.exp(part) if name in _POSITIVE else part.copy()
             position += like.size
+        if "radius_rate" in changed:
+            changed["radius_rate"] = changed.get("radius_shape", self.template.radius_shape) / changed["radius_rate"]
         return replace(self.template, **changed)
 
     def pack_gradient(self, posterior: Posterior, partials: Posterior) -> Array:
-        """d/d ln(v) = v d/dv for the positives."""
+        """d/d ln(v) = v d/dv for the positives; with the mean radius fixed, the rate moves with the shape."""
         parts = []
+        by_log_rate = partials.radius_rate * posterior.radius_rate
         for name in self.free:
             gradient = getattr(partials, name)
-            parts.append((gradient * getattr(posterior, name) if name in _POSITIVE else gradient).ravel())
+            if name in _POSITIVE:
+                gradient = gradient * getattr(posterior, name)
+            if name == "radius_rate":
+                gradient = -by_log_rate
+            elif name == "radius_shape" and "radius_rate" in self.free:
+                gradient = gradient + by_log_rate
+            parts.append(gradient.ravel())
         return np.concatenate(parts)
 
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the vector."""
+        limits = LIMITS | {"radius_rate": _MEAN_RADIUS, "coef_scale": FREE_SCALES, "intercept_scale": FREE_SCALES}
         lower, upper = [], []
         for name in self.free:
             size = getattr(self.template, name).size
-            low, high = (-np.inf, np.inf)
-            if name in _POSITIVE:
-                low, high = np.log(LIMITS.get(name, FREE_SCALES))
+            low, high = np.log(limits[name]) if name in limits else (-np.inf, np.inf)
             lower.append(np.full(size, low))
             upper.append(np.full(size, high))
         return np.concatenate(lower), np.concatenate(upper)

@@ -13,7 +13,7 @@ from .posterior import Posterior
 from .rows import Rows
 from .vicinity import half_distance
 
-__all__ = ["OVERLAPS", "Readings", "mean_model", "nearest_model", "radii", "read", "spoken", "spread", "vote"]
+__all__ = ["OVERLAPS", "Readings", "mean_model", "nearest_model", "radii", "read", "spoken", "spread", "votes"]
 
 OVERLAPS = ("nearest", "mean")
 
@@ -77,11 +77,16 @@ def spoken(readings: Readings, said: Array, overlap: str) -> Array:
     return np.asarray((said * applicable).sum(axis=1) / applicable.sum(axis=1))
 
 
-def vote(readings: Readings) -> Array:
-    """The posterior's vote for the positive class: memberships times Phi, over the sum of memberships and exterior gate."""
-    gate, _ = gates(readings.omega.T)
-    positive = ndtr(readings.mean / np.sqrt(readings.variance))
-    return np.asarray((gate.T * positive).sum(axis=1) / gate.sum(axis=0))
+def votes(readings: Readings) -> tuple[Array, Array]:
+    """The posterior's votes for the positive and for the negative class: memberships times Phi, over the sum of all gates.
+
+    Each is computed by itself, so that a vote near 1 leaves the digits of the other.
+    """
+    gate = gates(readings.omega.T)[0].T
+    gate = gate / gate.sum(axis=1, keepdims=True)
+    score = readings.mean / np.sqrt(readings.variance)
+    tiny = np.finfo(float).tiny  # an impossible vote would be an infinite score
+    return np.maximum((gate * ndtr(score)).sum(axis=1), tiny), np.maximum((gate * ndtr(-score)).sum(axis=1), tiny)
 
 
 def spread(readings: Readings, said: Array) -> Array:

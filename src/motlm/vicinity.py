@@ -228,7 +228,7 @@ def _fluxes(
     shift = D - rate * eps**2
     spread = 4.0 * eps**2 * (k + 0.5 * (d - 1.0))
     mode = np.where(shift > 0, 0.5 * (shift + np.sqrt(shift**2 + spread)), 0.5 * spread / (np.sqrt(shift**2 + spread) - shift))
-    for _ in range(6):
+    for _ in range(4):
         first, second = log_weight_slope(mode)
         mode = mode * np.exp(np.clip(-first / np.minimum(second, -1e-300), -1.0, 1.0))
     width = 1.0 / np.sqrt(-np.minimum(log_weight_slope(mode)[1], -1e-300))
