@@ -1,6 +1,6 @@
 """The main job on an embedded data set: points of interest in, a model that can be read out, and a picture of it.
 
-    python examples/demo.py [output folder]
+python examples/demo.py [output folder]
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Mixtures of transparent local models: a few balls, a linear model in each, one outside, and a bound on the risk."""
 
 from .estimators import LocalMixtureClassifier, LocalMixtureRegressor
-from .localities import LocalModel, Locality
+from .localities import Locality, LocalModel
 from .posterior import Posterior, Prior
 
 __version__ = "0.1.0"

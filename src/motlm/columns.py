@@ -10,7 +10,7 @@ import numpy as np
 
 from ._typing import AnyArray, Array, Booleans
 
-__all__ = ["Columns", "check_finite", "has_text", "is_frame"]
+__all__ = ["Columns", "check_finite", "check_present", "has_text", "is_frame"]
 
 
 def is_frame(X: Any) -> bool:
@@ -103,7 +103,7 @@ class Columns:
                 levels.append(None)
                 continue
             values = np.asarray(column, dtype=object)
-            _check_present(values, name, "X")
+            check_present(values, name, "X")
             levels.append(tuple(sorted(set(values), key=lambda value: (type(value).__name__, value))))
         return cls(names, tuple(levels), handle_unknown)
 
@@ -120,7 +120,7 @@ class Columns:
         return any(level is not None for level in self.levels)
 
     def encode(self, X: Any, what: str, typical: Array | None = None) -> Array:
-        """The matrix of numbers, (n_rows, n_encoded). A level not seen in fit becomes `typical`, the training means, if ignored."""
+        """The matrix of numbers, (n_rows, n_encoded). A level not seen in fit, if ignored, becomes the `typical` means."""
         parts: list[Array] = []
         for name, level, column in zip(self.names, self.levels, _columns_of(X), strict=True):
             if level is None:
@@ -130,7 +130,7 @@ class Columns:
                     raise ValueError(f"column {name!r} of {what} should hold numbers as it did in fit: {error}") from error
                 continue
             values = np.asarray(column, dtype=object)
-            _check_present(values, name, what)
+            check_present(values, name, what)
             code = {value: position for position, value in enumerate(level)}
             codes = np.array([code.get(value, -1) for value in values], dtype=np.intp)
             indicator = (codes[:, None] == np.arange(1, len(level))).astype(float)
@@ -150,7 +150,8 @@ class Columns:
         return np.hstack(parts)
 
 
-def _check_present(values: AnyArray, name: str, what: str) -> None:
+def check_present(values: AnyArray, name: str, what: str) -> None:
+    """Raise, naming the column and the first row, where a column of objects has a missing value."""
     missing = _is_missing(values)
     if missing.any():
         raise ValueError(

@@ -25,8 +25,8 @@ from sklearn.utils.validation import (
 
 from . import prediction, starts
 from ._typing import AnyArray, Array, Booleans, Integers
-from .columns import Columns, check_finite, has_text, is_frame
-from .localities import LocalModel, Locality, Units
+from .columns import Columns, check_finite, check_present, has_text, is_frame
+from .localities import Locality, LocalModel, Units
 from .losses import Loss, Squared, ZeroOne
 from .objective import KnownCenters, LearnedCenters, Objective, Vicinity
 from .optimise import SOLVERS, Record, Solution, best, paths
@@ -37,7 +37,15 @@ __all__ = ["LocalMixtureClassifier", "LocalMixtureRegressor"]
 
 _FOLLOWED = 3  # minima of the first inverse temperature that are continued to the others
 AUTO_TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
-_AXIS_METRICS = ("euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski")  # a ball reaches radius along each axis
+_AXIS_METRICS = (
+    "euclidean",
+    "l2",
+    "manhattan",
+    "l1",
+    "cityblock",
+    "chebyshev",
+    "minkowski",
+)  # a ball reaches radius along each axis
 _DATA_METRICS = ("seuclidean", "mahalanobis", "precomputed")  # change with the rows that they are given
 
 
@@ -71,6 +79,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     _loss: Loss
     _scale_target: bool
+    _columns: Columns
     coef_scale: str = "free"
 
     # -- the recipe ---------------------------------------------------------------------------------------------------
@@ -83,7 +92,8 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         n = self.n_localities if points is None else len(points)
         if points is None and n > len(merged.X):
             raise ValueError(
-                f"n_localities={n} is more than the {len(merged.X)} distinct rows; ask for fewer localities."
+                f"n_localities={n} is more than the {len(merged.X)} distinct rows (n_samples={len(table.X)}); ask for fewer "
+                "localities."
             )
         problem = self._problem(merged, points)
         self._warn_of_constants(problem.units, names, len(merged.X))
@@ -134,18 +144,12 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             score, risk = self._held_out_score(problem, solutions[winner].posterior, rest)
             ranked = sorted(solutions, key=lambda solution: solution.objective)[:_FOLLOWED]
             outcomes.append((score, -risk, temperature, [solution.posterior for solution in ranked]))
-            records += [
-                _record("selection", i, solution, score if i == winner else None) for i, solution in enumerate(solutions)
-            ]
-            self._report(
-                f"lambda' = {temperature:g}: objective {solutions[winner].objective:.5g}, held-out score {score:.4g}"
-            )
+            records += [_record("selection", i, solution, score if i == winner else None) for i, solution in enumerate(solutions)]
+            self._report(f"lambda' = {temperature:g}: objective {solutions[winner].objective:.5g}, held-out score {score:.4g}")
         _, _, chosen, seeds = max(outcomes, key=lambda outcome: outcome[:2])
         return chosen, seeds
 
-    def _search(
-        self, problem: _Problem, temperatures: Sequence[float], seeds: Sequence[Posterior]
-    ) -> list[list[Solution]]:
+    def _search(self, problem: _Problem, temperatures: Sequence[float], seeds: Sequence[Posterior]) -> list[list[Solution]]:
         objectives = [problem.objective(temperature) for temperature in temperatures]
         options = {"max_iter": self.max_iter, "tol": self.tol}
         return paths(objectives, seeds, SOLVERS[self.solver], problem.free, options, self.n_jobs)
@@ -157,6 +161,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         free = ["radius_shape", "radius_rate", "coef", "intercept", "intercept_scale"]
         if self.coef_scale == "free":
             free.append("coef_scale")
+        vicinity: Vicinity
         if points is None:
             free += ["center", "center_scale"]
             rows, places, vicinity = Rows.of(Z, target, table.weight), None, LearnedCenters()
@@ -168,11 +173,10 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _starts(self, problem: _Problem, n: int, rng: np.random.Generator) -> list[Posterior]:
         if self.solver == "nadam":
-            draw, kind = starts.paper_draw, not self._scale_target
-        else:
-            draw, kind = starts.placed_at_rows, self.coef_scale == "unit"
-        count = self.n_starts if n else 1
-        return [draw(problem.rows, problem.points, n, kind, rng) for _ in range(count)]
+            return [starts.paper_draw(problem.rows, problem.points, n, not self._scale_target, rng) for _ in range(self.n_starts)]
+        count = self.n_starts if n else 1  # without localities there is one minimum
+        unit = self.coef_scale == "unit"
+        return [starts.placed_at_rows(problem.rows, problem.points, n, unit, rng) for _ in range(count)]
 
     def _held_out_score(self, problem: _Problem, posterior: Posterior, rest: _Table) -> tuple[float, float]:
         """Score of the predictions, and the Gibbs risk, on held-out rows."""
@@ -186,9 +190,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         risk = replace(problem, rows=rows).objective(1.0).gibbs_risk(posterior)
         return self._score_said(prediction.spoken(readings, self._said(readings), self.overlap), rows), risk
 
-    def _without_dead(
-        self, solution: Solution, problem: _Problem, temperature: float
-    ) -> tuple[Solution, _Problem, list[int]]:
+    def _without_dead(self, solution: Solution, problem: _Problem, temperature: float) -> tuple[Solution, _Problem, list[int]]:
         """Drop the localities that no row belongs to, search on without them, until all have rows."""
         kept = list(range(solution.posterior.n_localities))
         while True:
@@ -199,8 +201,8 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                 return solution, problem, kept
             dead = [kept[i] for i in range(len(kept)) if i not in alive]
             warnings.warn(
-                f"no training row belongs to locality {', '.join(map(str, dead))} of {solution.posterior.n_localities}: dropped, and "
-                f"the model refitted with {len(alive)}. Ask for fewer localities, or raise inverse_temperature "
+                f"no training row belongs to locality {', '.join(map(str, dead))} of {solution.posterior.n_localities}: dropped, "
+                f"and the model refitted with {len(alive)}. Ask for fewer localities, or raise inverse_temperature "
                 f"(now {temperature:g}).",
                 stacklevel=4,
             )
@@ -285,10 +287,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _read_table(self, X: Any, reset: bool) -> tuple[Array, tuple[str, ...]]:
         """Validate X and encode it; on reset, learn its columns."""
-        if reset:
-            text = has_text(X)
-        else:
-            text = self._columns.has_text
+        text = has_text(X) if reset else self._columns.has_text
         if not text:
             array = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
             names = self._names()
@@ -344,14 +343,12 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             )
         if points.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"points_of_interest has {points.shape[1]} columns but X has {self.n_features_in_}; give each point in the columns of X."
+                f"points_of_interest has {points.shape[1]} columns but X has {self.n_features_in_}; give each point in the columns "
+                "of X."
             )
         if len(points) == 0:
             return np.empty((0, len(columns.encoded_names)))
-        if columns.has_text:
-            encoded = columns.encode(points, "points_of_interest")
-        else:
-            encoded = np.asarray(points, dtype=float)
+        encoded = columns.encode(points, "points_of_interest") if columns.has_text else np.asarray(points, dtype=float)
         check_finite(encoded, columns.encoded_names, "points_of_interest")
         return encoded
 
@@ -393,9 +390,9 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < low:
                 raise ValueError(f"{name} must be an integer >= {low}; got {value!r}.")
-        if self.tol is not None and not (isinstance(self.tol, Real) and self.tol >= 0):
+        if self.tol is not None and not (isinstance(self.tol, Real) and float(self.tol) >= 0):
             raise ValueError(f"tol must be None or a number >= 0; got {self.tol!r}.")
-        if not (isinstance(self.validation_fraction, Real) and 0 < self.validation_fraction < 1):
+        if not (isinstance(self.validation_fraction, Real) and 0 < float(self.validation_fraction) < 1):
             raise ValueError(f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}.")
         for name, allowed in (
             ("solver", tuple(SOLVERS)),
@@ -430,6 +427,8 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _weights(self, sample_weight: Any, X: Any) -> Array:
         if sample_weight is None:
             return np.ones(np.shape(X)[0])
+        if np.ndim(sample_weight) and not np.any(np.asarray(sample_weight)):
+            raise ValueError("all of sample_weight are zero, so that no row is left to fit on; give some row a positive weight.")
         weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64), dtype=float)
         if (weight < 0).any():
             first = int(np.flatnonzero(weight < 0)[0])
@@ -437,8 +436,6 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                 f"Negative values in sample_weight: {int((weight < 0).sum())} of them, the first {weight[first]:g} at row "
                 f"{first}; weights must be >= 0."
             )
-        if not (weight > 0).any():
-            raise ValueError("all of sample_weight are zero, so that no row is left to fit on; give some row a positive weight.")
         return weight
 
     def _warn_of_constants(self, units: Units, names: tuple[str, ...], n_rows: int) -> None:
@@ -670,6 +667,10 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
             raise ValueError("requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
         check_consistent_length(encoded, y)
+        if y.dtype.kind == "f":
+            check_finite(y[:, None], ("y",), "y")
+        elif y.dtype.kind == "O":
+            check_present(y, "y", "y")
         check_classification_targets(y)
         weight = self._weights(sample_weight, encoded)
         counted = weight > 0
@@ -682,7 +683,8 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
             )
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only, {classes[0]!r}, in {int(counted.sum())} rows of positive weight; a classifier needs two classes."
+                f"y has one class only, {classes[0]!r}, in {int(counted.sum())} rows of positive weight; a classifier needs two "
+                "classes."
             )
         self.classes_ = classes
         target = np.where(labels == classes[1], 1.0, -1.0)
@@ -703,7 +705,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         ndarray, (n_rows,)
         """
         positive, negative = prediction.votes(self._readings(X))
-        return np.where(positive < negative, ndtri(positive), -ndtri(negative))
+        return np.asarray(np.where(positive < negative, ndtri(positive), -ndtri(negative)))
 
     def predict(self, X: Any) -> AnyArray:
         """Label given by the model that speaks for each row (see `apply`, and `overlap`).

@@ -40,7 +40,7 @@ class KnownCenters:
     """Centres are given: membership is theta of the distance, in any metric."""
 
     learned = False
-    parameters = ("radius_shape", "radius_rate")
+    parameters: tuple[str, ...] = ("radius_shape", "radius_rate")
 
     def table(self, posterior: Posterior, locality: int) -> Table:
         return theta_table(float(posterior.radius_shape[locality]), float(posterior.radius_rate[locality]))
@@ -53,7 +53,7 @@ class LearnedCenters:
     """Centres are Gaussian: membership is upsilon of the Euclidean distance to the mean centre."""
 
     learned = True
-    parameters = ("center_scale", "radius_shape", "radius_rate")
+    parameters: tuple[str, ...] = ("center_scale", "radius_shape", "radius_rate")
 
     def table(self, posterior: Posterior, locality: int) -> Table:
         return upsilon_table(
@@ -66,7 +66,7 @@ class LearnedCenters:
     def distance(self, posterior: Posterior, locality: int, rows: Rows) -> Array:
         center = posterior.center[locality]
         squared = rows.coordinates_norm2 - 2.0 * (rows.coordinates @ center) + center @ center
-        return np.sqrt(np.maximum(squared, 0.0))  # membership is smooth in the square, so its rounding does no harm
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))  # membership is smooth in the square, so its rounding does no harm
 
 
 VICINITIES: tuple[Vicinity, ...] = (KnownCenters(), LearnedCenters())
@@ -104,9 +104,7 @@ def block_sums(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterio
     variance = posterior.coef_scale[:, None] ** 2 * rows.features_norm2 + posterior.intercept_scale[:, None] ** 2
     model = loss.value_and_partials(rows.target, mean, variance)
 
-    places = [
-        table.place(vicinity.distance(posterior, i, rows)) for i, table in enumerate(tables)
-    ]
+    places = [table.place(vicinity.distance(posterior, i, rows)) for i, table in enumerate(tables)]
     omega = np.empty((n, len(rows)))
     for i, (table, place) in enumerate(zip(tables, places, strict=True)):
         omega[i] = table.look_up(table.value, place)
@@ -139,9 +137,7 @@ def block_sums(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterio
 def _sum(parts: Sequence[BlockSums]) -> BlockSums:
     if len(parts) == 1:
         return parts[0]
-    partials = {
-        field.name: np.sum([getattr(part.partials, field.name) for part in parts], axis=0) for field in fields(Posterior)
-    }
+    partials = {field.name: np.sum([getattr(part.partials, field.name) for part in parts], axis=0) for field in fields(Posterior)}
     return BlockSums(sum(part.loss for part in parts), Posterior(**partials))
 
 

@@ -48,9 +48,7 @@ class Record:
 Solver = Callable[..., Solution]
 
 
-def _solution(
-    objective: Objective, posterior: Posterior, n_iter: int, converged: bool, message: str
-) -> Solution:
+def _solution(objective: Objective, posterior: Posterior, n_iter: int, converged: bool, message: str) -> Solution:
     risk, kl = objective.gibbs_risk(posterior), objective.kl(posterior)
     value = risk + kl / (objective.inverse_temperature * objective.total_weight)
     return Solution(posterior, value, risk, kl, objective.inverse_temperature, n_iter, converged, message)
@@ -185,9 +183,7 @@ def paths(
 
     The result is the same for any n_jobs: a path knows nothing of the others.
     """
-    return list(
-        Parallel(n_jobs=n_jobs)(delayed(_path)(objectives, start, solver, free, options) for start in starts)
-    )
+    return list(Parallel(n_jobs=n_jobs)(delayed(_path)(objectives, start, solver, free, options) for start in starts))
 
 
 def best(solutions: Sequence[Solution]) -> int:

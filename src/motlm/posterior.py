@@ -76,9 +76,7 @@ class Posterior:
         models = [*inside, self.n_localities]
         return Posterior(
             **{
-                field.name: getattr(self, field.name)[
-                    inside if field.name.startswith(("center", "radius")) else models
-                ]
+                field.name: getattr(self, field.name)[inside if field.name.startswith(("center", "radius")) else models]
                 for field in fields(self)
             }
         )

@@ -60,7 +60,7 @@ def nearest_model(readings: Readings) -> Integers:
     if n == 0:
         return np.zeros(n_rows, dtype=np.intp)
     reach = np.where(readings.member, readings.distance, np.inf)
-    return np.where(readings.member.any(axis=1), reach.argmin(axis=1), n)
+    return np.asarray(np.where(readings.member.any(axis=1), reach.argmin(axis=1), n))
 
 
 def mean_model(readings: Readings) -> Integers:

@@ -62,9 +62,9 @@ def distinct_rows(X: Array, target: Array, weight: Array, rng: np.random.Generat
     table = np.column_stack([X, target]) + 0.0  # + 0.0 turns -0.0 into 0.0
     bits = np.ascontiguousarray(table).view(np.uint64)
     key = np.zeros(len(bits), dtype=np.uint64)
-    odd = rng.integers(0, 2**63, size=bits.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    for column, multiplier in zip(bits.T, odd, strict=True):
-        key = (key ^ column) * multiplier
+    odd = np.asarray(rng.integers(0, 2**63, size=bits.shape[1], dtype=np.uint64)) * np.uint64(2) + np.uint64(1)
+    for j in range(bits.shape[1]):
+        key = (key ^ bits[:, j]) * odd[j]
         key ^= key >> np.uint64(29)
         key *= np.uint64(0xBF58476D1CE4E5B9)  # the mixing constant of splitmix64
         key ^= key >> np.uint64(32)

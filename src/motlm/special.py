@@ -122,7 +122,8 @@ def _bessel_table(order: float) -> Array:
 
 def _growth(order: float, z: Array) -> Array:
     """The bulk of log_bessel: its value at 0, and its slope in ln z at infinity."""
-    return -(order + 0.5) * np.log1p(z / (order + 2.0)) - order * np.log(2.0) - float(gammaln(order + 1.0))
+    at_zero = -order * float(np.log(2.0)) - float(gammaln(order + 1.0))
+    return np.asarray(at_zero - (order + 0.5) * np.log1p(z / (order + 2.0)))
 
 
 def log_bessel_and_ratio(order: float, z: Array) -> tuple[Array, Array]:

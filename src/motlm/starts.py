@@ -15,9 +15,7 @@ _SHAPE = 25.0  # the radius starts with a spread of a fifth of itself
 _CENTER_SCALE = 0.2
 
 
-def placed_at_rows(
-    rows: Rows, points: Array | None, n_localities: int, unit_scale: bool, rng: np.random.Generator
-) -> Posterior:
+def placed_at_rows(rows: Rows, points: Array | None, n_localities: int, unit_scale: bool, rng: np.random.Generator) -> Posterior:
     """Centres at random rows (or at the given points), radii at random quantiles of the distance, ridge models inside and out."""
     m, d = rows.features.shape
     n = n_localities
@@ -59,9 +57,7 @@ def _ridge(rows: Rows, chosen: Array) -> tuple[Array, float]:
     return solution[:d], float(solution[d])
 
 
-def paper_draw(
-    rows: Rows, points: Array | None, n_localities: int, classification: bool, rng: np.random.Generator
-) -> Posterior:
+def paper_draw(rows: Rows, points: Array | None, n_localities: int, classification: bool, rng: np.random.Generator) -> Posterior:
     """The published experiments' random start.
 
     Centres and weights N(0, I) (weights 0 for regression), center_scale U(0, 1), shape and rate 50 U(0, 1), the rest at

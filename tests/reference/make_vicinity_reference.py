@@ -91,19 +91,27 @@ def central(function, arguments, index):
 def record(case):
     ctx.dps = DIGITS
     distance, d, scale, shape, rate = case
+
     def value(D, e, k, t):
         return upsilon(D, d, e, k, t)
+
     arguments = (distance, scale, shape, rate)
     result = {
-        "distance": distance, "n_features": d, "center_scale": scale, "shape": shape, "rate": rate,
+        "distance": distance,
+        "n_features": d,
+        "center_scale": scale,
+        "shape": shape,
+        "rate": rate,
         "value": value(*arguments),
         "by_distance": arb(0) if distance == 0 else central(value, arguments, 0),
         "by_center_scale": central(value, arguments, 1),
         "by_shape": central(value, arguments, 2),
         "by_rate": central(value, arguments, 3),
     }
+
     def tail(D, k, t):
         return survival(acb(k), acb(t), acb(D)).real
+
     if distance > 0:
         at = (distance, shape, rate)
         result["theta"] = tail(*at)
@@ -122,8 +130,10 @@ def cases(n, seed=0):
     """Parameters drawn log-uniformly, distances mostly where membership changes; then the corners."""
     draw = random.Random(seed)
     chosen = []
+
     def log_uniform(low, high):
         return math.exp(draw.uniform(math.log(low), math.log(high)))
+
     while len(chosen) < n:
         d = draw.choice([1, 2, 3, 5, 20, 100])
         e, k, t = log_uniform(1e-3, 2), log_uniform(0.5, 1000), log_uniform(0.05, 1000)

@@ -32,9 +32,7 @@ def grid(one: dict[str, float]) -> np.ndarray:
 def errors(one: dict[str, float]) -> tuple[np.ndarray, np.ndarray | None]:
     """Errors of upsilon (value, distance, center_scale, shape, rate) and of theta (value, distance, shape, rate)."""
     distance = grid(one)
-    computed = np.array(
-        upsilon_and_partials(distance, int(one["n_features"]), one["center_scale"], one["shape"], one["rate"])
-    )
+    computed = np.array(upsilon_and_partials(distance, int(one["n_features"]), one["center_scale"], one["shape"], one["rate"]))
     size = np.maximum(np.abs(computed).max(axis=1), NEGLIGIBLE)
     size[0] = 1.0
     of_upsilon = np.abs(computed[:, -1] - [one[name] for name in UPSILON]) / size

@@ -41,9 +41,7 @@ class LocalitiesDisplay:
         self.feature_names = feature_names
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 300, ax: Any = None
-    ) -> LocalitiesDisplay:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 300, ax: Any = None) -> LocalitiesDisplay:
         """Compute what there is to draw, and draw it.
 
         Parameters
@@ -99,13 +97,19 @@ class LocalitiesDisplay:
         if ax is None:
             _, ax = plt.subplots(figsize=(9, 6), layout="constrained")
         ax.pcolormesh(
-            self.xx0, self.xx1, self.label, cmap=ListedColormap(_COLORS), vmin=0, vmax=1, alpha=0.22, shading="auto", rasterized=True
+            self.xx0,
+            self.xx1,
+            self.label,
+            cmap=ListedColormap(_COLORS),
+            vmin=0,
+            vmax=1,
+            alpha=0.22,
+            shading="auto",
+            rasterized=True,
         )
         for value, color, marker in zip(self.classes, _COLORS, _MARKERS, strict=True):
             rows = self.y == value
-            ax.scatter(
-                self.X[rows, 0], self.X[rows, 1], s=12, c=color, marker=marker, linewidths=0, alpha=0.7, label=f"{value}"
-            )
+            ax.scatter(self.X[rows, 0], self.X[rows, 1], s=12, c=color, marker=marker, linewidths=0, alpha=0.7, label=f"{value}")
         for number, locality in enumerate(self.localities):
             assert locality.half_width is not None
             ax.add_patch(

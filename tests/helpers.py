@@ -1,0 +1,47 @@
+"""Random posteriors and rows, and central differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from motlm.losses import Loss, ZeroOne
+from motlm.objective import KnownCenters, Vicinity
+from motlm.posterior import Posterior
+from motlm.rows import Rows
+
+
+def random_posterior(rng: np.random.Generator, n: int, d: int, vicinity: Vicinity) -> Posterior:
+    shape = rng.uniform(2, 60, size=n)
+    return Posterior(
+        center=rng.normal(size=(n, d)),
+        center_scale=rng.uniform(0.05, 0.9, size=n) if vicinity.learned else np.zeros(n),
+        radius_shape=shape,
+        radius_rate=shape / rng.uniform(0.5, 2.5, size=n),
+        coef=rng.normal(size=(n + 1, d)),
+        coef_scale=rng.uniform(0.1, 1.0, size=n + 1),
+        intercept=rng.normal(size=n + 1),
+        intercept_scale=rng.uniform(0.1, 1.0, size=n + 1),
+    )
+
+
+def random_rows(rng: np.random.Generator, m: int, posterior: Posterior, vicinity: Vicinity, loss: Loss) -> Rows:
+    X = rng.normal(size=(m, posterior.center.shape[1]))
+    y = rng.normal(size=m)
+    if isinstance(loss, ZeroOne):
+        y = np.sign(y)
+    distance = None
+    if isinstance(vicinity, KnownCenters):
+        distance = np.linalg.norm(X[:, None] - posterior.center, axis=2)
+    return Rows.of(X, y, rng.uniform(0.2, 2.0, size=m), distance)
+
+
+def differences(function: Callable[[np.ndarray], float], at: np.ndarray, step: float = 1e-5) -> np.ndarray:
+    """Central differences of fourth order."""
+    result = np.empty_like(at)
+    for i in range(len(at)):
+        h = np.zeros_like(at)
+        h[i] = step
+        result[i] = (8 * (function(at + h) - function(at - h)) - (function(at + 2 * h) - function(at - 2 * h))) / (12 * step)
+    return result

@@ -1,0 +1,244 @@
+"""Bad input, case by case, with the message that it gets."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm.datasets import make_clf_case2
+
+BOTH = pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
+QUICK = {"n_localities": 1, "inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+
+
+@pytest.fixture
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    return make_clf_case2(80, random_state=0)
+
+
+def fit(Estimator, X, y, sample_weight=None, **parameters):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        return Estimator(**(QUICK | parameters)).fit(X, y, sample_weight=sample_weight)
+
+
+@BOTH
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_not_finite(Estimator, value: float, word: str, rows) -> None:
+    X, y = rows
+    bad = X.copy()
+    bad[7, 1] = value
+    with pytest.raises(ValueError, match=f"Input X contains {word}: column 'x1', row 7"):
+        fit(Estimator, bad, y)
+    frame = pd.DataFrame(bad, columns=["age", "income"])
+    with pytest.raises(ValueError, match=f"Input X contains {word}: column 'income', row 7"):
+        fit(Estimator, frame, y)
+    target = y.copy()
+    target[3] = value
+    with pytest.raises(ValueError, match=f"Input y contains {word}"):
+        fit(Estimator, X, target)
+    with pytest.raises(ValueError, match=f"Input points_of_interest contains {word}: column 'x0', row 1"):
+        fit(Estimator, X, y, points_of_interest=[[0.0, 0.0], [value, 1.0]])
+    model = fit(Estimator, X, y)
+    with pytest.raises(ValueError, match=f"Input X contains {word}"):
+        model.predict(bad)
+
+
+def test_one_class_only(rows) -> None:
+    X, y = rows
+    with pytest.raises(ValueError, match=r"y has one class only, .*'a'.*, in 80 rows of positive weight"):
+        fit(LocalMixtureClassifier, X, np.array(["a"] * len(y)))
+    with pytest.raises(ValueError, match="y has one class only"):
+        fit(LocalMixtureClassifier, X, y, sample_weight=(y > 0).astype(float))
+
+
+def test_labels_with_a_hole(rows) -> None:
+    X, y = rows
+    labels = np.where(y > 0, "yes", "no").astype(object)
+    labels[5] = None
+    with pytest.raises(ValueError, match="Input y contains NaN: column 'y', row 5"):
+        fit(LocalMixtureClassifier, X, labels)
+
+
+def test_more_than_two_classes(rows) -> None:
+    X, y = rows
+    y = np.arange(len(y)) % 3
+    with pytest.raises(ValueError, match=r"Only binary classification is supported\. The type of the target is multiclass\."):
+        fit(LocalMixtureClassifier, X, y)
+
+
+def test_continuous_target_for_a_classifier(rows) -> None:
+    X, _ = rows
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        fit(LocalMixtureClassifier, X, np.linspace(0, 1, len(X)))
+
+
+@BOTH
+def test_points_with_the_wrong_columns(Estimator, rows) -> None:
+    X, y = rows
+    with pytest.raises(ValueError, match="points_of_interest has 3 columns but X has 2; give each point in the columns of X"):
+        fit(Estimator, X, y, points_of_interest=[[0.0, 0.0, 0.0]])
+    with pytest.raises(ValueError, match="points_of_interest must be 2-D, one row for each point"):
+        fit(Estimator, X, y, points_of_interest=[0.0, 0.0])
+    frame = pd.DataFrame(X, columns=["age", "income"])
+    with pytest.raises(
+        ValueError, match=r"should have the columns of X, \['age', 'income'\]; missing: \['age'\]; not in X: \['Age'\]"
+    ):
+        fit(Estimator, frame, y, points_of_interest=pd.DataFrame({"Age": [1.0], "income": [2.0]}))
+
+
+def test_points_in_another_column_order(rows) -> None:
+    X, y = rows
+    frame = pd.DataFrame(X, columns=["age", "income"])
+    points = pd.DataFrame({"income": [0.75], "age": [0.1]})
+    model = fit(LocalMixtureRegressor, frame, y, points_of_interest=points)
+    np.testing.assert_allclose([locality.center for locality in model.localities_], [[0.1, 0.75]])
+
+
+@BOTH
+@pytest.mark.parametrize("n", [-1, 1.5, "two", True])
+def test_n_localities_not_a_count(Estimator, n, rows) -> None:
+    with pytest.raises(ValueError, match="n_localities must be an integer >= 0"):
+        fit(Estimator, *rows, n_localities=n)
+
+
+@BOTH
+def test_more_localities_than_rows(Estimator, rows) -> None:
+    X, y = rows
+    with pytest.raises(ValueError, match="n_localities=81 is more than the 80 distinct rows"):
+        fit(Estimator, X, y, n_localities=81)
+
+
+@BOTH
+def test_constant_column_is_said_and_does_not_count(Estimator, rows) -> None:
+    X, y = rows
+    wide = np.column_stack([X, np.full(len(X), 0.1)])
+    with pytest.warns(UserWarning, match="constant in all training rows: 'x2'"):
+        model = fit(Estimator, wide, y)
+    assert model.exterior_.coef[2] == 0.0
+    moved = wide.copy()
+    moved[:, 2] = 1e6
+    np.testing.assert_array_equal(model.predict(moved), model.predict(wide))
+    np.testing.assert_allclose(model.objective_, fit(Estimator, X, y).objective_, rtol=0.5)
+
+
+@BOTH
+def test_huge_column_beside_a_tiny_one(Estimator, rows) -> None:
+    X, y = rows
+    plain, scaled = fit(Estimator, X, y), fit(Estimator, X * [1e12, 1e-12], y)
+    assert scaled.objective_ == pytest.approx(plain.objective_, rel=0.05)
+    assert np.isfinite(scaled.exterior_.coef).all()
+    far = fit(Estimator, X * [1e-6, 1.0] + [1e6, 0.0], y)
+    assert np.isfinite(far.predict(X * [1e-6, 1.0] + [1e6, 0.0]).astype(float)).all()
+
+
+@BOTH
+def test_more_columns_than_rows(Estimator, rng: np.random.Generator) -> None:
+    X = rng.normal(size=(20, 60))
+    y = np.sign(X[:, 0])
+    model = fit(Estimator, X, y)
+    assert np.isfinite(model.objective_)
+    assert model.predict(X).shape == (20,)
+
+
+@BOTH
+def test_duplicate_rows_only(Estimator) -> None:
+    X = np.ones((30, 2))
+    if Estimator is LocalMixtureClassifier:
+        with pytest.warns(UserWarning, match="constant in all training rows"):
+            model = fit(Estimator, X, np.array([0, 1] * 15), n_localities=0)
+        assert set(model.predict(X)) <= {0, 1}
+    else:
+        model = fit(Estimator, X, np.full(30, 7.0), n_localities=0)
+        np.testing.assert_allclose(model.predict(X), 7.0)
+    with pytest.raises(ValueError, match=r"is more than the [12] distinct rows"):
+        fit(Estimator, X, np.array([0, 1] * 15), n_localities=3)
+
+
+@BOTH
+def test_constant_target_of_a_regression(Estimator, rows) -> None:
+    X, _ = rows
+    if Estimator is LocalMixtureRegressor:
+        np.testing.assert_allclose(fit(Estimator, X, np.full(len(X), 5.0)).predict(X), 5.0, atol=1e-6)
+
+
+@BOTH
+def test_weights(Estimator, rows) -> None:
+    X, y = rows
+    weight = np.ones(len(y))
+    weight[4] = -2
+    with pytest.raises(ValueError, match="Negative values in sample_weight: 1 of them, the first -2 at row 4"):
+        fit(Estimator, X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="all of sample_weight are zero"):
+        fit(Estimator, X, y, sample_weight=np.zeros(len(y)))
+    weight[4] = 0
+    with_zero = fit(Estimator, X, y, sample_weight=weight)
+    without = fit(Estimator, np.delete(X, 4, axis=0), np.delete(y, 4))
+    assert with_zero.objective_ == without.objective_
+    with pytest.raises(ValueError, match="contains NaN"):
+        fit(Estimator, X, y, sample_weight=np.full(len(y), np.nan))
+
+
+@BOTH
+def test_metric_not_allowed(Estimator, rows) -> None:
+    X, y = rows
+    with pytest.raises(
+        ValueError, match="metric='manhattan' needs points_of_interest: learned points know the Euclidean metric only"
+    ):
+        fit(Estimator, X, y, metric="manhattan")
+    with pytest.raises(ValueError, match="metric='crow' gave no distances"):
+        fit(Estimator, X, y, metric="crow", points_of_interest=[[0.0, 0.0]])
+    with pytest.raises(ValueError, match="metric='mahalanobis' changes with the rows"):
+        fit(Estimator, X, y, metric="mahalanobis", points_of_interest=[[0.0, 0.0]])
+    with pytest.raises(ValueError, match="negative or not finite"):
+        fit(Estimator, X, y, metric=lambda a, b: -1.0, points_of_interest=[[0.0, 0.0]])
+
+
+@BOTH
+@pytest.mark.parametrize("value", [0, -1.0, [1.0, 0.0], [], np.nan, "cold"])
+def test_inverse_temperature_not_positive(Estimator, value, rows) -> None:
+    with pytest.raises(ValueError, match=r"inverse_temperature .*must be"):
+        fit(Estimator, *rows, inverse_temperature=value)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        ("solver", "sgd", "solver must be one of 'lbfgs', 'nadam'; got 'sgd'"),
+        ("overlap", "median", "overlap must be one of 'nearest', 'mean'"),
+        ("n_starts", 0, "n_starts must be an integer >= 1"),
+        ("max_iter", 0, "max_iter must be an integer >= 1"),
+        ("tol", -1.0, "tol must be None or a number >= 0"),
+        ("validation_fraction", 1.0, "validation_fraction must lie between 0 and 1"),
+        ("prior", "flat", "prior must be None or a motlm.Prior; got str"),
+        ("handle_unknown", "drop", "handle_unknown must be one of 'error', 'ignore'"),
+    ],
+)
+def test_parameters(Estimator, parameter: str, value, message: str, rows) -> None:
+    with pytest.raises(ValueError, match=message):
+        fit(Estimator, *rows, **{parameter: value})
+    with pytest.raises(ValueError, match="coef_scale must be one of"):
+        fit(LocalMixtureClassifier, *rows, coef_scale="fixed")
+
+
+@BOTH
+def test_too_few_rows_to_choose_the_temperature(Estimator) -> None:
+    X, y = np.array([[0.0], [1.0]]), np.array([0.0, 1.0])
+    if Estimator is LocalMixtureClassifier:
+        with pytest.warns(UserWarning, match="2 distinct rows are too few to hold some out"):
+            model = fit(Estimator, X, y, n_localities=0, inverse_temperature="auto")
+        assert model.inverse_temperature_ == 1.0
+    else:
+        assert fit(Estimator, X, y, n_localities=0, inverse_temperature="auto").predict(X).shape == (2,)
+
+
+@BOTH
+def test_lengths_that_differ(Estimator, rows) -> None:
+    X, y = rows
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        fit(Estimator, X, y[:-1])

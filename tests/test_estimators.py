@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
+from motlm.datasets import make_clf_case1, make_clf_case2
+from motlm.vicinity import theta, upsilon
+
+POINTS = [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]
+RADII = [0.85, 0.4, 0.85]
+
+
+@pytest.fixture(scope="module")
+def case2():
+    X, y = make_clf_case2(700, random_state=1)
+    model = LocalMixtureClassifier(
+        points_of_interest=POINTS, standardize=False, inverse_temperature=4.0, n_starts=3, random_state=0
+    ).fit(X, y)
+    return X, y, model
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    """Two balls that overlap and contradict each other, in the user's odd units, with learned points."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform([-100.0, 0.0], [100.0, 0.1], size=(500, 2))
+    y = np.where(np.abs(X[:, 0]) < 50, "low", "high")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        model = LocalMixtureClassifier(
+            points_of_interest=[[-20.0, 0.05], [20.0, 0.05]], inverse_temperature=2.0, n_starts=3, random_state=0
+        ).fit(X, y)
+    return X, y, model
+
+
+@pytest.fixture(scope="module")
+def kinked():
+    X = np.linspace(1000.0, 1400.0, 400)[:, None]
+    y = 1e6 + np.where(np.abs(X[:, 0] - 1200) < 100, 3e4 * (X[:, 0] - 1200), -3e4 * (X[:, 0] - 1200))
+    return X, y, LocalMixtureRegressor(1, inverse_temperature=(4.0, 32.0), n_starts=3, random_state=0).fit(X, y)
+
+
+def test_known_points_find_the_radii(case2) -> None:
+    X, y, model = case2
+    assert model.score(X, y) > 0.97
+    for locality, point, radius in zip(model.localities_, POINTS, RADII, strict=True):
+        np.testing.assert_array_equal(locality.center, point)
+        assert locality.radius == pytest.approx(radius, abs=0.08)
+        np.testing.assert_allclose(locality.half_width, locality.radius)
+        assert locality.radius_mean == pytest.approx(locality.radius, rel=0.05)
+
+
+def test_what_is_stored_fits_together(case2) -> None:
+    X, _, model = case2
+    assert model.objective_ == pytest.approx(model.gibbs_risk_ + model.kl_ / (model.inverse_temperature_ * len(X)), rel=1e-10)
+    assert model.posterior_.n_localities == len(model.localities_) == 3
+    assert [locality.point for locality in model.localities_] == [0, 1, 2]
+    assert model.n_iter_ >= 1
+    assert {record.stage for record in model.path_} == {"final"}
+    assert min(record.objective for record in model.path_) == pytest.approx(model.objective_, rel=1e-12)
+    assert sum(locality.n_rows for locality in model.localities_) + model.exterior_.n_rows >= len(X)
+
+
+def test_gibbs_risk_by_drawing_models_from_the_posterior(case2) -> None:
+    """The risk that fit reports, by Monte Carlo over radii, weights and biases: nothing of the library's algebra."""
+    X, y, model = case2
+    q, rng = model.posterior_, np.random.default_rng(5)
+    losses = []
+    for _ in range(400):
+        radius = rng.gamma(q.radius_shape, 1 / q.radius_rate)
+        inside = np.linalg.norm(X[:, None] - q.center, axis=2) <= radius
+        v = q.coef + q.coef_scale[:, None] * rng.standard_normal(q.coef.shape)
+        b = q.intercept + q.intercept_scale * rng.standard_normal(len(q.intercept))
+        wrong = y[:, None] * (X @ v.T + b) <= 0
+        losses.append((wrong[:, :3] & inside).sum(axis=1).mean() + (wrong[:, 3] & ~inside.any(axis=1)).mean())
+    assert model.gibbs_risk_ == pytest.approx(np.mean(losses), abs=4 * np.std(losses) / 20)
+
+
+def test_the_formulas_are_the_predictions(case2, overlapping, kinked) -> None:
+    """Whoever reads a formula and a calculator gets the model's own answer, in the user's units."""
+    for X, _, model in (case2, overlapping, kinked):
+        models = [*model.localities_, model.exterior_]
+        said = np.column_stack([X @ one.coef + one.intercept for one in models])
+        spoken = said[np.arange(len(X)), model.apply(X)]
+        if hasattr(model, "classes_"):
+            assert (model.classes_[(spoken > 0).astype(int)] == model.predict(X)).all()
+        else:
+            np.testing.assert_allclose(spoken, model.predict(X), rtol=1e-9)
+
+
+def test_membership_is_distance_within_radius(case2) -> None:
+    X, _, model = case2
+    distance = np.linalg.norm(X[:, None] - np.array(POINTS), axis=2)
+    radius = [locality.radius for locality in model.localities_]
+    np.testing.assert_array_equal(model.membership(X), distance <= radius)
+    q = model.posterior_
+    np.testing.assert_allclose(model.membership_proba(X), theta(distance, q.radius_shape, q.radius_rate), atol=1e-9)
+    np.testing.assert_array_equal(model.membership(X), model.membership_proba(X) >= 0.5)
+    inside = model.membership(X).any(axis=1)
+    np.testing.assert_array_equal(model.apply(X) == 3, ~inside)
+
+
+def test_probability_is_the_posteriors_vote(overlapping) -> None:
+    X, _, model = overlapping
+    q = model.posterior_
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    phi = ndtr((Z @ q.coef.T + q.intercept) / np.sqrt(q.coef_scale**2 * (Z**2).sum(axis=1)[:, None] + q.intercept_scale**2))
+    omega = model.membership_proba(X)
+    gate = np.column_stack([omega, np.prod(1 - omega, axis=1)])
+    vote = (gate * phi).sum(axis=1) / gate.sum(axis=1)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba[:, 1], vote, atol=1e-8)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_allclose(ndtr(model.decision_function(X)), vote, atol=1e-8)
+    assert (model.classes_[proba.argmax(axis=1)] == model.predict(X)).mean() > 0.9
+
+
+def test_ambiguity_and_sets(overlapping) -> None:
+    X, _, model = overlapping
+    member = model.membership(X)
+    labels = np.column_stack([(X @ one.coef + one.intercept) > 0 for one in model.localities_])
+    contradict = member.all(axis=1) & (labels[:, 0] != labels[:, 1])
+    np.testing.assert_array_equal(model.ambiguous(X), contradict)
+    sets = model.predict_set(X)
+    assert [len(one) == 2 for one in sets] == contradict.tolist()
+    assert all(label in one for label, one in zip(model.predict(X), sets, strict=True))
+
+
+def test_overlap_rules(overlapping) -> None:
+    X, _, model = overlapping
+    nearest = model.apply(X)
+    both = model.membership(X).all(axis=1)
+    assert both.any()
+    assert (nearest[both] == (X[both, 0] > 0)).all()  # the nearer of the two centres
+    model.set_params(overlap="mean")
+    try:
+        assert (model.apply(X)[both] == -1).all()
+        assert (model.apply(X)[~both] == nearest[~both]).all()
+        assert set(model.predict(X)) <= {"high", "low"}
+    finally:
+        model.set_params(overlap="nearest")
+
+
+def test_regression_in_the_users_units(kinked) -> None:
+    X, y, model = kinked
+    assert model.score(X, y) > 0.99
+    assert model.inverse_temperature_ in (4.0, 32.0)
+    (locality,) = model.localities_
+    assert locality.center[0] == pytest.approx(1200, abs=10)
+    assert locality.half_width[0] == pytest.approx(100, abs=5)
+    assert locality.coef[0] == pytest.approx(3e4, rel=0.1)  # the prior draws it towards 0
+    assert model.target_scale_ == pytest.approx(y.std())
+    assert model.residual_scale_ == pytest.approx(np.sqrt(np.mean((y - model.predict(X)) ** 2)))
+    weight = model.inverse_temperature_ * len(X)
+    assert model.objective_ == pytest.approx(model.gibbs_risk_ + model.target_scale_**2 * model.kl_ / weight, rel=1e-9)
+    assert model.gibbs_risk_ > np.mean((y - model.predict(X)) ** 2) * 0.9
+    z = np.abs(X[:, 0] - locality.center[0]) / X.std()
+    q = model.posterior_
+    expected = upsilon(z, 1, float(q.center_scale[0]), float(q.radius_shape[0]), float(q.radius_rate[0]))
+    np.testing.assert_allclose(model.membership_proba(X)[:, 0], expected, atol=1e-7)
+
+
+def test_regression_sets_and_tolerance() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(200, 1))
+    y = np.abs(X[:, 0]) + 0.05 * rng.normal(size=200)
+    model = LocalMixtureRegressor(
+        points_of_interest=[[-1.0], [1.0]], inverse_temperature=8.0, n_starts=3, random_state=0, standardize=False
+    ).fit(X, y)
+    sets = model.predict_set(X)
+    member = model.membership(X)
+    assert [len(one) for one in sets] == np.maximum(member.sum(axis=1), 1).tolist()
+    width = np.array([one.max() - one.min() for one in sets])
+    np.testing.assert_array_equal(model.ambiguous(X), width > model.residual_scale_)
+    np.testing.assert_array_equal(model.ambiguous(X, tolerance=0.0), width > 0)
+    assert not model.ambiguous(X, tolerance=1e9).any()
+    with pytest.raises(ValueError, match="tolerance must be a number >= 0"):
+        model.ambiguous(X, tolerance=-1)
+
+
+def test_no_locality_is_ridge_regression(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(300, 3))
+    y = X @ [1.0, -2.0, 0.5] + 3 + 0.1 * rng.normal(size=300)
+    model = LocalMixtureRegressor(0, inverse_temperature=100.0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), LinearRegression().fit(X, y).predict(X), atol=0.01)
+    assert model.localities_ == []
+    assert model.membership(X).shape == (300, 0)
+    assert (model.apply(X) == 0).all()
+    assert not model.ambiguous(X).any()
+    with_points = LocalMixtureRegressor(points_of_interest=np.empty((0, 3)), inverse_temperature=100.0).fit(X, y)
+    np.testing.assert_allclose(with_points.predict(X), model.predict(X), atol=1e-3)
+
+
+def test_same_seed_same_model_for_any_jobs_and_row_order(rng: np.random.Generator) -> None:
+    X, y = make_clf_case1(200, random_state=0)
+    parameters = {
+        "n_localities": 1,
+        "n_starts": 2,
+        "inverse_temperature": (1.0, 4.0),
+        "max_iter": 60,
+        "tol": 1e-5,
+        "random_state": 3,
+    }
+    order = rng.permutation(len(X))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        one = LocalMixtureClassifier(n_jobs=1, **parameters).fit(X, y)
+        two = LocalMixtureClassifier(n_jobs=2, **parameters).fit(X[order], y[order])
+        three = LocalMixtureClassifier(n_jobs=1, **parameters | {"random_state": 4}).fit(X, y)
+    np.testing.assert_array_equal(one.posterior_.coef, two.posterior_.coef)
+    assert one.objective_ == two.objective_
+    assert one.objective_ != three.objective_
+
+
+def test_weights_count_as_repetition_and_zero_as_absence(rng: np.random.Generator) -> None:
+    X, y = make_clf_case1(150, random_state=0)
+    count = rng.integers(0, 3, size=len(X))
+    index = np.repeat(np.arange(len(X)), count)
+    parameters = {
+        "n_localities": 1,
+        "n_starts": 2,
+        "inverse_temperature": (1.0, 4.0),
+        "max_iter": 60,
+        "tol": 1e-5,
+        "random_state": 3,
+    }
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        weighted = LocalMixtureClassifier(**parameters).fit(X, y, sample_weight=count)
+        repeated = LocalMixtureClassifier(**parameters).fit(X[index], y[index])
+    np.testing.assert_array_equal(weighted.posterior_.coef, repeated.posterior_.coef)
+    # n_rows counts rows, whatever they weigh
+    assert weighted.exterior_.n_rows <= (count > 0).sum()
+
+
+def test_selection_is_recorded() -> None:
+    X, y = make_clf_case2(300, random_state=0)
+    model = LocalMixtureClassifier(
+        points_of_interest=POINTS, standardize=False, inverse_temperature=(1.0, 2.0, 4.0), n_starts=2, random_state=0
+    ).fit(X, y)
+    selection = [record for record in model.path_ if record.stage == "selection"]
+    assert {record.inverse_temperature for record in selection} == {1.0, 2.0, 4.0}
+    scored = [record for record in selection if record.held_out_score is not None]
+    assert len(scored) == 3
+    best = max(record.held_out_score for record in scored)
+    assert next(r.held_out_score for r in scored if r.inverse_temperature == model.inverse_temperature_) == best
+    assert {record.inverse_temperature for record in model.path_ if record.stage == "final"} == {model.inverse_temperature_}
+
+
+def test_unit_scale_is_the_papers_and_never_better() -> None:
+    X, y = make_clf_case2(300, random_state=0)
+    free, unit = (
+        LocalMixtureClassifier(
+            points_of_interest=POINTS, standardize=False, inverse_temperature=2.0, coef_scale=scale, n_starts=3, random_state=0
+        ).fit(X, y)
+        for scale in ("free", "unit")
+    )
+    np.testing.assert_array_equal(unit.posterior_.coef_scale, 1.0)
+    assert free.objective_ < unit.objective_
+
+
+def test_nadam_solver() -> None:
+    X, y = make_clf_case2(300, random_state=0)
+    model = LocalMixtureClassifier(
+        points_of_interest=POINTS, standardize=False, inverse_temperature=2.0, solver="nadam", n_starts=4, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        model.fit(X, y)
+    assert model.score(X, y) > 0.6
+
+
+def test_other_metrics_and_callables() -> None:
+    X, y = make_clf_case2(300, random_state=0)
+    parameters = {
+        "points_of_interest": POINTS,
+        "standardize": False,
+        "inverse_temperature": 2.0,
+        "n_starts": 2,
+        "random_state": 0,
+    }
+
+    def city(a: np.ndarray, b: np.ndarray) -> float:
+        return float(np.abs(a - b).sum())
+
+    named = LocalMixtureClassifier(metric="manhattan", **parameters).fit(X, y)
+    called = LocalMixtureClassifier(metric=city, **parameters).fit(X, y)
+    np.testing.assert_allclose(named.objective_, called.objective_, rtol=1e-9)
+    assert named.localities_[0].half_width is not None
+    assert called.localities_[0].half_width is None
+
+
+def test_a_prior_of_the_users_own() -> None:
+    X, y = make_clf_case2(200, random_state=0)
+    narrow = LocalMixtureClassifier(
+        points_of_interest=POINTS,
+        standardize=False,
+        inverse_temperature=1.0,
+        n_starts=2,
+        random_state=0,
+        prior=Prior(radius_shape=2000.0, radius_rate=4000.0),
+    ).fit(X, y)
+    assert all(locality.radius == pytest.approx(0.5, abs=0.05) for locality in narrow.localities_)
+
+
+def test_a_locality_without_rows_is_dropped_and_said(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(200, 2))
+    y = np.where(X[:, 0] > 0, 1, 0)
+    with pytest.warns(UserWarning, match="no training row belongs to locality 1 of 2: dropped"):
+        model = LocalMixtureClassifier(
+            points_of_interest=[[0.0, 0.0], [500.0, 500.0]], inverse_temperature=2.0, n_starts=2, random_state=0
+        ).fit(X, y)
+    assert [locality.point for locality in model.localities_] in ([0], [])
+    assert all(locality.n_rows > 0 for locality in model.localities_)
+    assert model.posterior_.n_localities == len(model.localities_)
+    assert model.objective_ == pytest.approx(model.gibbs_risk_ + model.kl_ / (2.0 * 200))
+
+
+def test_verbose_prints_and_quiet_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = make_clf_case2(100, random_state=0)
+    model = LocalMixtureClassifier(points_of_interest=POINTS, standardize=False, inverse_temperature=(1.0, 2.0), n_starts=1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        model.fit(X, y)
+        assert capsys.readouterr().out == ""
+        model.set_params(verbose=1).fit(X, y)
+    assert capsys.readouterr().out.count("lambda' =") == 3
+
+
+def test_callers_arrays_are_left_alone() -> None:
+    X, y = make_clf_case2(100, random_state=0)
+    points = np.array(POINTS)
+    before = X.copy(), y.copy(), points.copy()
+    for array in (X, y, points):
+        array.setflags(write=False)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        LocalMixtureClassifier(points_of_interest=points, inverse_temperature=1.0, n_starts=1).fit(X, y).predict(X)
+    for now, then in zip((X, y, points), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_max_iter_reached_is_a_convergence_warning_with_numbers() -> None:
+    X, y = make_clf_case2(200, random_state=0)
+    model = LocalMixtureClassifier(points_of_interest=POINTS, standardize=False, inverse_temperature=2.0, max_iter=3, n_starts=1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        with pytest.warns(ConvergenceWarning, match=r"lbfgs stopped at max_iter=3 with objective 0\.\d+ \(lambda' = 2\)"):
+            model.fit(X, y)

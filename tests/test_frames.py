@@ -1,0 +1,151 @@
+"""Tables with categories and text, from pandas and polars."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+
+QUICK = {"inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
+
+
+def clients(n: int = 150) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, size=n),
+            "region": rng.choice(["north", "south", "west"], size=n),
+            "owner": rng.choice([True, False], size=n),
+            "grade": pd.Categorical(rng.choice(["b", "a", "c"], size=n), categories=["a", "b", "c", "unused"]),
+            "income": rng.normal(3e4, 1e4, size=n),
+        }
+    )
+    y = 100.0 + 2.0 * frame["age"] + 30.0 * (frame["region"] == "south") + rng.normal(size=n)
+    return frame, y.to_numpy()
+
+
+def fit(model, *arguments):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        return model.fit(*arguments)
+
+
+def polars_of(frame: pd.DataFrame) -> pl.DataFrame:
+    return pl.DataFrame(
+        {name: frame[name].astype(str if name in ("region", "grade") else frame[name].dtype).to_list() for name in frame}
+    )
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "object"])
+def test_categories_are_encoded_inside(kind: str) -> None:
+    frame, y = clients()
+    table = {"pandas": frame, "polars": polars_of(frame), "object": frame.astype({"region": object, "grade": object})}[kind]
+    model = fit(LocalMixtureRegressor(1, **QUICK), table, y)
+    assert model.n_features_in_ == 5
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert model.exterior_.feature_names == ("age", "region=south", "region=west", "owner", "grade=b", "grade=c", "income")
+    assert model.score(table, y) > 0.95
+    by_hand = np.column_stack(
+        [
+            frame["age"],
+            frame["region"] == "south",
+            frame["region"] == "west",
+            frame["owner"],
+            frame["grade"] == "b",
+            frame["grade"] == "c",
+            frame["income"],
+        ]
+    ).astype(float)
+    same = fit(LocalMixtureRegressor(1, **QUICK), by_hand, y)
+    np.testing.assert_allclose(same.predict(by_hand), model.predict(table), rtol=1e-6)
+
+
+def test_points_of_interest_in_raw_columns() -> None:
+    frame, y = clients()
+    typical = pd.DataFrame(
+        {"age": [25, 70], "region": ["south", "north"], "owner": [True, False], "grade": ["a", "c"], "income": [2e4, 4e4]}
+    )
+    model = fit(LocalMixtureRegressor(points_of_interest=typical, **QUICK), frame, y)
+    for locality in model.localities_:
+        one = typical.iloc[locality.point]
+        expected = [
+            one.age,
+            one.region == "south",
+            one.region == "west",
+            one.owner,
+            one.grade == "b",
+            one.grade == "c",
+            one.income,
+        ]
+        np.testing.assert_allclose(locality.center, np.array(expected, dtype=float))
+    as_lists = fit(LocalMixtureRegressor(points_of_interest=typical.to_numpy(dtype=object), **QUICK), frame, y)
+    assert as_lists.objective_ == model.objective_
+    typical.loc[0, "region"] = "moon"
+    with pytest.raises(ValueError, match="column 'region' of points_of_interest has categories that fit did not see: 'moon'"):
+        fit(LocalMixtureRegressor(points_of_interest=typical, **QUICK), frame, y)
+
+
+def test_unseen_categories() -> None:
+    frame, y = clients()
+    strange = frame.head(5).copy()
+    strange.loc[3, "region"] = "moon"
+    model = fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+    with pytest.raises(ValueError, match=r"column 'region' of X has categories that fit did not see: 'moon' \(first at row 3\)"):
+        model.predict(strange)
+    lenient = fit(LocalMixtureRegressor(0, handle_unknown="ignore", **QUICK), frame, y)
+    exterior = lenient.exterior_
+    south, west = (frame["region"] == "south").mean(), (frame["region"] == "west").mean()
+    typical = [strange.age[3], south, west, strange.owner[3], strange.grade[3] == "b", strange.grade[3] == "c", strange.income[3]]
+    assert lenient.predict(strange)[3] == pytest.approx(exterior.intercept + exterior.coef @ np.array(typical, dtype=float))
+    np.testing.assert_array_equal(lenient.predict(frame), model.predict(frame))
+
+
+def test_missing_values_are_named() -> None:
+    frame, y = clients()
+    for column, value in (("region", None), ("region", np.nan), ("income", np.nan)):
+        bad = frame.astype({"region": object})
+        bad.loc[11, column] = value
+        with pytest.raises(ValueError, match=f"Input X contains NaN: column '{column}', row 11"):
+            fit(LocalMixtureRegressor(0, **QUICK), bad, y)
+    nullable = frame.assign(age=frame["age"].astype("Int64"))
+    nullable.loc[2, "age"] = pd.NA
+    with pytest.raises(ValueError, match="Input X contains NaN: column 'age', row 2"):
+        fit(LocalMixtureRegressor(0, **QUICK), nullable, y)
+
+
+def test_dates_are_refused() -> None:
+    frame, y = clients()
+    frame["since"] = pd.Timestamp("2020-01-01")
+    with pytest.raises(TypeError, match=r"column 'since' has dtype datetime64.*convert dates"):
+        fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+
+
+def test_text_where_numbers_were() -> None:
+    frame, y = clients()
+    model = fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+    bad = frame.astype({"age": object})
+    bad.loc[0, "age"] = "old"
+    with pytest.raises(ValueError, match="column 'age' of X should hold numbers as it did in fit"):
+        model.predict(bad)
+
+
+def test_labels_of_text_and_a_classifier_with_categories() -> None:
+    frame, y = clients()
+    label = np.where(y > np.median(y), "high", "low")
+    model = fit(LocalMixtureClassifier(1, **QUICK), frame, label)
+    assert model.classes_.tolist() == ["high", "low"]
+    assert model.score(frame, label) > 0.9
+    assert set(pd.Series(label)) == set(model.predict(frame))
+
+
+def test_a_category_with_one_level() -> None:
+    frame, y = clients()
+    frame["country"] = "here"
+    model = fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+    assert not any(name.startswith("country") for name in model.exterior_.feature_names)
+    assert model.n_features_in_ == 6

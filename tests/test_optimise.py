@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers import random_posterior, random_rows
+
+from motlm.losses import LOSSES, Squared, ZeroOne
+from motlm.objective import VICINITIES, LearnedCenters, Objective
+from motlm.optimise import SOLVERS, best, nadam, paths
+from motlm.posterior import Packing, Posterior, Prior
+from motlm.rows import Rows, distinct_rows, held_out
+from motlm.starts import paper_draw, placed_at_rows
+
+FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
+EACH_VICINITY = pytest.mark.parametrize("vicinity", VICINITIES, ids=lambda vicinity: type(vicinity).__name__)
+EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+
+
+@EACH_VICINITY
+def test_packing_there_and_back(vicinity, rng: np.random.Generator) -> None:
+    q = random_posterior(rng, 2, 3, vicinity)
+    for free in (FREE, ("coef",), ("radius_rate",), ("radius_shape",)):
+        packing = Packing(q, free)
+        there = packing.unpack(packing.pack(q))
+        for name in FREE:
+            np.testing.assert_allclose(getattr(there, name), getattr(q, name), rtol=1e-13)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@EACH_VICINITY
+@EACH_LOSS
+def test_solvers_lower_the_objective_and_report_it(loss, vicinity, solver: str, rng: np.random.Generator) -> None:
+    q = replace(random_posterior(rng, 2, 2, vicinity), coef_scale=np.full(3, 0.5))
+    rows = random_rows(rng, 80, q, vicinity, loss)
+    objective = Objective(loss, vicinity, Prior(), rows, 2.0)
+    free = (*FREE, "center", "center_scale") if vicinity.learned else FREE
+    solution = SOLVERS[solver](objective, q, free, max_iter=300)
+    assert solution.objective < objective.value(q)
+    assert solution.objective == pytest.approx(objective.value(solution.posterior), rel=1e-12)
+    assert solution.objective == pytest.approx(solution.gibbs_risk + solution.kl / (2.0 * rows.weight.sum()), rel=1e-12)
+    if not vicinity.learned:
+        np.testing.assert_array_equal(solution.posterior.center, q.center)
+
+
+def test_squared_loss_without_localities_ends_at_ridge_regression(rng: np.random.Generator) -> None:
+    """With n = 0 the minimum is known: w = (X'X + 1/(2 l') I)^-1 X'y over rows, rho^2 = d / (d + 2 l E|x|^2)."""
+    m, d, lam = 200, 3, 1.7
+    X, y = rng.normal(size=(m, d)), rng.normal(size=m)
+    rows = Rows.of(X, y)
+    start = placed_at_rows(rows, None, 0, False, rng)
+    solution = SOLVERS["lbfgs"](Objective(Squared(), LearnedCenters(), Prior(), rows, lam), start, FREE, tol=1e-14)
+    design = np.column_stack([X, np.ones(m)])
+    ridge = np.linalg.solve(design.T @ design + np.eye(d + 1) / (2 * lam), design.T @ y)
+    np.testing.assert_allclose(solution.posterior.coef[0], ridge[:d], atol=2e-5)
+    np.testing.assert_allclose(solution.posterior.intercept[0], ridge[d], atol=2e-5)
+    assert solution.posterior.coef_scale[0] ** 2 == pytest.approx(d / (d + 2 * lam * (X**2).sum()), rel=1e-3)
+    assert solution.posterior.intercept_scale[0] ** 2 == pytest.approx(1 / (1 + 2 * lam * m), rel=1e-3)
+
+
+def test_nadam_takes_the_steps_of_its_definition(rng: np.random.Generator) -> None:
+    """Two steps of Dozat's update with the decayed momentum, worked by hand for the exterior intercept."""
+    rows = Rows.of(rng.normal(size=(50, 2)), np.sign(rng.normal(size=50)))
+    start = placed_at_rows(rows, None, 0, True, rng)
+    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
+    value, first, second, product = start.intercept.copy(), 0.0, 0.0, 1.0
+    posterior = start
+    for t in (1, 2):
+        gradient = objective.value_and_gradient(posterior)[1].intercept
+        now, later = (0.9 * (1 - 0.5 * 0.96 ** (step * 0.004)) for step in (t, t + 1))
+        product *= now
+        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
+        ahead = later * first / (1 - product * later) + (1 - now) * gradient / (1 - product)
+        value = value - 0.1 * ahead / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+        posterior = replace(posterior, intercept=value)
+        steps = nadam(objective, start, ("intercept",), max_iter=t + 1)
+        # nadam keeps the best point it has looked at, so follow it through the objective
+        assert steps.objective <= objective.value(start)
+        if objective.value(posterior) < objective.value(start):
+            np.testing.assert_allclose(steps.posterior.intercept, value, rtol=1e-12)
+
+
+def test_nadam_stops_by_the_papers_rules(rng: np.random.Generator) -> None:
+    q = random_posterior(rng, 2, 2, LearnedCenters())
+    rows = random_rows(rng, 60, q, LearnedCenters(), ZeroOne())
+    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
+    stopped = nadam(objective, q, (*FREE, "center", "center_scale"))
+    assert stopped.converged
+    assert stopped.n_iter % 40 == 0
+    unfinished = nadam(objective, q, FREE, max_iter=30)
+    assert not unfinished.converged
+    assert "max_iter = 30" in unfinished.message
+
+
+def test_same_paths_for_any_number_of_jobs(rng: np.random.Generator) -> None:
+    q = random_posterior(rng, 1, 2, LearnedCenters())
+    rows = random_rows(rng, 60, q, LearnedCenters(), ZeroOne())
+    starts = [placed_at_rows(rows, None, 1, False, rng) for _ in range(3)]
+    objectives = [Objective(ZeroOne(), LearnedCenters(), Prior(), rows, value) for value in (4.0, 1.0)]
+    free = (*FREE, "center", "center_scale")
+    one, two = (paths(objectives, starts, SOLVERS["lbfgs"], free, {"max_iter": 20}, n_jobs) for n_jobs in (1, 2))
+    assert [[s.objective for s in path] for path in one] == [[s.objective for s in path] for path in two]
+    last = [path[-1] for path in one]
+    assert last[best(last)].objective == min(s.objective for s in last)
+
+
+def test_starts_have_the_right_sizes(rng: np.random.Generator) -> None:
+    rows = Rows.of(rng.normal(size=(30, 4)), np.sign(rng.normal(size=30)))
+    for n in (0, 1, 3):
+        for start in (placed_at_rows(rows, None, n, False, rng), paper_draw(rows, None, n, True, rng)):
+            assert isinstance(start, Posterior)
+            assert start.center.shape == (n, 4)
+            assert start.coef.shape == (n + 1, 4)
+            Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0).value(start)
+
+
+def test_distinct_rows_ignore_order_and_repetition(rng: np.random.Generator) -> None:
+    X, y = rng.integers(0, 3, size=(40, 2)).astype(float), rng.integers(0, 2, size=40).astype(float)
+    weight = rng.integers(1, 4, size=40).astype(float)
+    index = np.repeat(np.arange(40), weight.astype(int))
+    shuffled = rng.permutation(index)
+    results = []
+    for rows, w in ((np.arange(40), weight), (shuffled, np.ones(len(shuffled)))):
+        kinds = distinct_rows(X[rows], y[rows], w, np.random.default_rng(3))
+        results.append((X[rows][kinds.first], y[rows][kinds.first], kinds.weight))
+    for first, second in zip(*results, strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert len(results[0][0]) == len(np.unique(np.column_stack([X, y]), axis=0))
+    assert results[0][2].sum() == weight.sum()
+
+
+def test_minus_zero_is_zero() -> None:
+    X = np.array([[0.0], [-0.0]])
+    assert len(distinct_rows(X, np.zeros(2), np.ones(2), np.random.default_rng(0)).first) == 1
+
+
+def test_held_out_rows() -> None:
+    y = np.array([1.0] * 8 + [-1.0] * 4)
+    mask = held_out(y, np.ones(12), 0.25, stratify=True)
+    assert (mask[:8].sum(), mask[8:].sum()) == (2, 1)
+    assert held_out(np.array([1.0, -1.0]), np.ones(2), 0.25, stratify=True) is None
+    assert held_out(np.array([1.0]), np.ones(1), 0.25, stratify=False) is None

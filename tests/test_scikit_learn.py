@@ -1,0 +1,113 @@
+"""scikit-learn's own checks, none skipped and none expected to fail, and the tools its users plug estimators into."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.datasets import make_classification, make_regression
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+
+BOTH = pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
+
+
+@pytest.mark.filterwarnings("ignore")  # scikit-learn's data make localities die and searches stop, and that is said
+@parametrize_with_checks([LocalMixtureClassifier(), LocalMixtureRegressor()])
+def test_scikit_learn_checks(estimator, check) -> None:
+    check(estimator)
+
+
+def data(Estimator):
+    if Estimator is LocalMixtureClassifier:
+        return make_classification(n_samples=120, n_features=4, n_redundant=0, random_state=0)
+    return make_regression(n_samples=120, n_features=4, noise=5.0, random_state=0)
+
+
+def quick(Estimator, **parameters):
+    return Estimator(**({"n_localities": 1, "inverse_temperature": 8.0, "n_starts": 2, "random_state": 0} | parameters))
+
+
+def fitted(model, *arguments, **keywords):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        return model.fit(*arguments, **keywords)
+
+
+@BOTH
+def test_clone_pickle_and_set_params(Estimator) -> None:
+    X, y = data(Estimator)
+    model = fitted(quick(Estimator), X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    copy = clone(model)
+    assert not hasattr(copy, "posterior_")
+    assert copy.get_params()["inverse_temperature"] == 8.0
+    copy.set_params(n_localities=0)
+    assert fitted(copy, X, y).localities_ == []
+
+
+@BOTH
+def test_grid_search_pipeline_and_cross_validation(Estimator) -> None:
+    X, y = data(Estimator)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        search = GridSearchCV(quick(Estimator), {"inverse_temperature": [1.0, 4.0]}, cv=2).fit(X, y)
+        assert search.best_params_["inverse_temperature"] in (1.0, 4.0)
+        scores = cross_val_score(make_pipeline(StandardScaler(), quick(Estimator)), X, y, cv=3)
+    assert scores.mean() > 0.7
+
+
+@BOTH
+def test_metadata_routing_of_sample_weight(Estimator) -> None:
+    X, y = data(Estimator)
+    weight = np.random.default_rng(0).integers(1, 3, size=len(y)).astype(float)
+    with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        model = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=True), quick(Estimator).set_fit_request(sample_weight=True)
+        )
+        model.fit(X, y, sample_weight=weight)
+        result = cross_validate(
+            quick(Estimator).set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
+            X,
+            y,
+            params={"sample_weight": weight},
+            cv=2,
+        )
+    assert np.isfinite(result["test_score"]).all()
+
+
+@BOTH
+def test_html_repr_and_tags(Estimator) -> None:
+    model = quick(Estimator)
+    assert Estimator.__name__ in model._repr_html_()
+    assert repr(model).startswith(Estimator.__name__ + "(")
+    tags = model.__sklearn_tags__()
+    assert tags.input_tags.sparse is False
+    assert tags.input_tags.allow_nan is False
+    assert tags.target_tags.required
+    if Estimator is LocalMixtureClassifier:
+        assert tags.classifier_tags.multi_class is False
+
+
+@BOTH
+def test_feature_names_survive(Estimator) -> None:
+    X, y = data(Estimator)
+    frame = pd.DataFrame(X, columns=["age", "income", "debt", "years"])
+    model = fitted(quick(Estimator), frame, y)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert model.n_features_in_ == 4
+    assert model.exterior_.feature_names == ("age", "income", "debt", "years")
+    assert "* age" in model.exterior_.formula()
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[["income", "age", "debt", "years"]])
