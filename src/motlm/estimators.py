@@ -36,7 +36,8 @@ from .rows import Rows, distinct_rows, held_out
 __all__ = ["LocalMixtureClassifier", "LocalMixtureRegressor"]
 
 _FOLLOWED = 3  # minima of the first inverse temperature that are continued to the others
-AUTO_TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
+CLASSIFICATION_TEMPERATURES = (1.0, 2.0, 4.0, 8.0)  # tuned on two splits of Banana and wdbc
+REGRESSION_TEMPERATURES = (1.0, 4.0, 16.0, 64.0)  # tuned on two splits of Stock and Concrete
 _AXIS_METRICS = (
     "euclidean",
     "l2",
@@ -79,6 +80,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     _loss: Loss
     _scale_target: bool
+    _auto_temperatures: tuple[float, ...]
     _columns: Columns
     coef_scale: str = "free"
 
@@ -343,8 +345,8 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             )
         if points.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"points_of_interest has {points.shape[1]} columns but X has {self.n_features_in_}; give each point in the columns "
-                "of X."
+                f"points_of_interest has {points.shape[1]} columns but X has {self.n_features_in_}; give each point in the "
+                "columns of X."
             )
         if len(points) == 0:
             return np.empty((0, len(columns.encoded_names)))
@@ -416,7 +418,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         if isinstance(given, str):
             if given != "auto":
                 raise ValueError(f"inverse_temperature must be 'auto', a positive number or a sequence of them; got {given!r}.")
-            return AUTO_TEMPERATURES
+            return self._auto_temperatures
         values = np.atleast_1d(np.asarray(given, dtype=float)).ravel()
         if len(values) == 0 or not (np.isfinite(values).all() and (values > 0).all()):
             raise ValueError(
@@ -509,6 +511,10 @@ def _record(stage: str, start: int, solution: Solution, score: float | None = No
     )
 
 
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)
+
+
 _PARAMETERS = """
     Parameters
     ----------
@@ -579,7 +585,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
     Minimises the PAC-Bayes objective of "Mixtures of Transparent Local Models" (Diaby, Duchesne and Marchand) in closed form.
 """
         + _PARAMETERS.format(
-            auto=", ".join(f"{value:g}" for value in AUTO_TEMPERATURES),
+            auto=_listed(CLASSIFICATION_TEMPERATURES),
             coef_scale="""
     coef_scale : "free" or "unit", default="free"
         Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free is never worse.""",
@@ -593,14 +599,16 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
     >>> from motlm import LocalMixtureClassifier
     >>> from motlm.datasets import make_clf_case2
     >>> X, y = make_clf_case2(random_state=0)
-    >>> model = LocalMixtureClassifier(points_of_interest=[[-1.4, 0], [0, 0.75], [1.4, 0]], random_state=0).fit(X, y)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> model = LocalMixtureClassifier(points_of_interest=points, standardize=False, random_state=0).fit(X, y)
     >>> [round(locality.radius, 1) for locality in model.localities_]
-    [0.7, 0.4, 0.7]
+    [0.9, 0.4, 0.9]
     """
     )
 
     _loss = ZeroOne()
     _scale_target = False
+    _auto_temperatures = CLASSIFICATION_TEMPERATURES
 
     def __init__(
         self,
@@ -763,7 +771,7 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
     target is centred and scaled inside.
 """
         + _PARAMETERS.format(
-            auto=", ".join(f"{value:g}" for value in AUTO_TEMPERATURES),
+            auto=_listed(REGRESSION_TEMPERATURES),
             coef_scale="",
             units=", in squared units of the target: objective_ = gibbs_risk_ + target_scale_**2 * kl_ / lambda",
         )
@@ -779,12 +787,14 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
     >>> X = np.linspace(-2, 2, 200)[:, None]
     >>> y = np.where(np.abs(X[:, 0]) < 1, X[:, 0], -X[:, 0])
     >>> model = LocalMixtureRegressor(n_localities=1, random_state=0).fit(X, y)
-    >>> print(model.localities_[0].formula(2))
+    >>> float(model.localities_[0].coef[0].round()), float(model.exterior_.coef[0].round())
+    (1.0, -1.0)
     """
     )
 
     _loss = Squared()
     _scale_target = True
+    _auto_temperatures = REGRESSION_TEMPERATURES
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
     L_S(Q) = sum_rows weight [ sum_i omega_i l_i + prod_i (1 - omega_i) l_ext ] / sum_rows weight
 
-with omega_i the row's membership in locality i and l_i the Gibbs loss of model i: eqs. 18, 22, 37 and 40 of the paper.
+with omega_i the row's membership in locality i and l_i the Gibbs loss of model i: eqs. 18, 21, 43 and 46 of the paper.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Objective:
         return _sum([block_sums(self.loss, self.vicinity, tables, posterior, rows) for rows in self.rows.blocks(self.block)])
 
     def kl(self, posterior: Posterior) -> float:
-        """KL(Q || P), eqs. 14, 21, 24 and 39 of the paper."""
+        """KL(Q || P), eqs. 14, 20, 23 and 45 of the paper."""
         return self._kl_and_partials(posterior)[0]
 
     def gibbs_risk(self, posterior: Posterior) -> float:

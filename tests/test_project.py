@@ -1,0 +1,105 @@
+"""The house: imports run one way, the docs' code runs, the demo runs."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import motlm
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "motlm"
+
+# Each module may import from those before it.
+LINE = [
+    "_typing",
+    "special",
+    "vicinity",
+    "losses",
+    "divergence",
+    "posterior",
+    "rows",
+    "objective",
+    "starts",
+    "optimise",
+    "prediction",
+    "columns",
+    "localities",
+    "estimators",
+    "datasets",
+    "plotting",
+]
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level modules of motlm that a file imports."""
+    depth = len(path.relative_to(SOURCE).parts)
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == depth:
+            found |= {node.module.split(".")[0]} if node.module else {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("motlm"):
+            pytest.fail(f"{path}: use a relative import")
+    return found
+
+
+def test_imports_run_one_way() -> None:
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if name == "__init__":
+            continue
+        assert name in LINE, f"{name} has no place in the line"
+        for other in imported(path):
+            assert LINE.index(other) < LINE.index(name), f"{name} imports {other}, which comes after it"
+
+
+def test_every_module_has_an_honest_all() -> None:
+    for name in LINE[1:]:
+        module = __import__(f"motlm.{name}", fromlist=["*"])
+        for public in module.__all__:
+            assert hasattr(module, public), f"motlm.{name}.__all__ names {public}"
+
+
+def test_run_time_dependencies_are_three() -> None:
+    """Importing motlm needs NumPy, SciPy and scikit-learn and nothing of the extras."""
+    code = "import sys, motlm, motlm.datasets, motlm.plotting; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert not {"matplotlib", "pandas", "polars", "plotly"} & set(loaded)
+
+
+def test_version_and_typing_marker() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", motlm.__version__)
+    assert f"## {motlm.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"version: {motlm.__version__}" in (ROOT / "CITATION.cff").read_text()
+    assert (SOURCE / "py.typed").exists()
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), namespace)
+
+
+def test_demo(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "demo.py"), str(tmp_path)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+    )
+    assert run.stdout.count("score = ") == 4
+    assert float(re.search(r"test accuracy +([\d.]+)", run.stdout)[1]) > 0.95
+    assert (tmp_path / "localities.png").stat().st_size > 20_000
