@@ -429,7 +429,8 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _weights(self, sample_weight: Any, X: Any) -> Array:
         if sample_weight is None:
             return np.ones(np.shape(X)[0])
-        if np.ndim(sample_weight) and not np.any(np.asarray(sample_weight)):
+        given = np.asarray(sample_weight)
+        if given.ndim and not given.any():
             raise ValueError("all of sample_weight are zero, so that no row is left to fit on; give some row a positive weight.")
         weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64), dtype=float)
         if (weight < 0).any():

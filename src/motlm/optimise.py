@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from ._typing import Array
 from .objective import Objective
@@ -164,10 +165,11 @@ def _path(
     objectives: Sequence[Objective], start: Posterior, solver: Solver, free: Sequence[str], options: dict[str, object]
 ) -> list[Solution]:
     solutions = []
-    for objective in objectives:
-        solution = solver(objective, start, free, **options)
-        solutions.append(solution)
-        start = solution.posterior
+    with threadpool_limits(limits=1, user_api="blas"):  # a block's products are small: more threads only wait for each other
+        for objective in objectives:
+            solution = solver(objective, start, free, **options)
+            solutions.append(solution)
+            start = solution.posterior
     return solutions
 
 
