@@ -45,7 +45,7 @@ accuracy: $(VENV)/base
 	$(BIN)/python tests/reference/vicinity_accuracy.py
 
 docs: $(VENV)/docs
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W -E --keep-going -b html docs docs/_build/html
 
 clean:
 	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .coverage demo-output

@@ -31,7 +31,7 @@ class GammaDivergence(NamedTuple):
 def gaussian(mean: ArrayLike, scale: ArrayLike, prior_mean: ArrayLike, prior_scale: ArrayLike) -> GaussianDivergence:
     """KL( N(mean, scale^2 I_d) || N(prior_mean, prior_scale^2 I_d) ), eq. 12 of the paper.
 
-    = d (ln(s0/s) + (s^2/s0^2 - 1)/2) + |m - m0|^2 / (2 s0^2);   mean is (..., d), the scales are (...).
+    ``= d (ln(s0/s) + (s^2/s0^2 - 1)/2) + |m - m0|^2 / (2 s0^2)``; mean is (..., d), the scales are (...).
     """
     m, s = np.asarray(mean, dtype=float), np.asarray(scale, dtype=float)
     s0 = np.broadcast_to(np.asarray(prior_scale, dtype=float), s.shape)
@@ -45,7 +45,7 @@ def gaussian(mean: ArrayLike, scale: ArrayLike, prior_mean: ArrayLike, prior_sca
 def gamma(shape: ArrayLike, rate: ArrayLike, prior_shape: ArrayLike, prior_rate: ArrayLike) -> GammaDivergence:
     """KL( Gamma(k, t) || Gamma(k0, t0) ), eq. 13 of the paper.
 
-    = (k - k0) psi(k) + ln Gamma(k0) - ln Gamma(k) + k0 ln(t/t0) + k (t0 - t)/t
+    ``= (k - k0) psi(k) + ln Gamma(k0) - ln Gamma(k) + k0 ln(t/t0) + k (t0 - t)/t``
     """
     k, t = np.asarray(shape, dtype=float), np.asarray(rate, dtype=float)
     k0, t0 = np.asarray(prior_shape, dtype=float), np.asarray(prior_rate, dtype=float)

@@ -774,7 +774,7 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         + _PARAMETERS.format(
             auto=_listed(REGRESSION_TEMPERATURES),
             coef_scale="",
-            units=", in squared units of the target: objective_ = gibbs_risk_ + target_scale_**2 * kl_ / lambda",
+            units=", in squared units of the target: ``objective_ = gibbs_risk_ + target_scale_**2 * kl_ / lambda``",
         )
         + """    target_scale_ : float
         Standard deviation of the target, by which it was divided inside.

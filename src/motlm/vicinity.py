@@ -1,18 +1,18 @@
 """P(row in locality) as a function of its distance to the centre, with partials.
 
-A locality is a ball of random radius, beta ~ Gamma(shape, rate), around a centre. With a known centre
+A locality is a ball of random radius, beta ~ Gamma(shape, rate), around a centre. With a known centre::
 
     theta(D)   = P(beta >= D),
 
-the survival function of the radius; with a centre c ~ N(c0, center_scale^2 I) at distance D = |c0 - x| from the row,
+the survival function of the radius; with a centre c ~ N(c0, center_scale^2 I) whose mean is at distance D from the row::
 
     upsilon(D) = P(|u| <= beta),    u ~ N(D e_1, center_scale^2 I_d).
 
 Both are functions of one number once the locality's parameters are given. So each locality gets a `Table`, a piecewise
 polynomial in the distance, made from a hundred or so exact evaluations; rows only look things up.
 
-How upsilon is computed. Let g be the density of the radius, f(r) that of r = |u|, and A = I_{d/2} / I_{d/2-1} at
-z = D r / center_scale^2. Then every partial is a single integral of the positive weight g f, which is log-concave:
+How upsilon is computed. Let g be the density of the radius, f(r) that of r = norm(u), and A = I_{d/2} / I_{d/2-1} at
+z = D r / center_scale^2. Then every partial is a single integral of the positive weight g f, which is log-concave::
 
     d/dD           = - int g f A                      (the flux through the sphere)
     rate   d/drate = - int g f r
@@ -314,7 +314,7 @@ def theta_and_partials(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -
 
 
 def upsilon(distance: ArrayLike, n_features: int, center_scale: ArrayLike, shape: ArrayLike, rate: ArrayLike) -> Array:
-    """P(row in ball) when the centre is N(c0, center_scale^2 I) in n_features dimensions and distance = |c0 - row|.
+    """P(row in ball) when the centre is N(c0, center_scale^2 I) in n_features dimensions, at this distance from c0.
 
     Arguments other than n_features broadcast. Absolute error below 1e-9 over `LIMITS` and distances 0 to 50.
 
