@@ -10,6 +10,8 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before anything imports scipy
 import numpy as np
 import pytest
 
+collect_ignore = ["reference/make_vicinity_reference.py"]  # needs python-flint, which the tests do not
+
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
