@@ -82,7 +82,7 @@ def test_points_of_interest_in_raw_columns() -> None:
             one.grade == "c",
             one.income,
         ]
-        np.testing.assert_allclose(locality.center, np.array(expected, dtype=float))
+        np.testing.assert_array_equal(locality.center, np.array(expected, dtype=float))
     as_lists = fit(LocalMixtureRegressor(points_of_interest=typical.to_numpy(dtype=object), **QUICK), frame, y)
     assert as_lists.objective_ == model.objective_
     typical.loc[0, "region"] = "moon"

@@ -112,7 +112,9 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         solution = solutions[best(solutions)]
         self._report(f"lambda' = {chosen:g}: objective {solution.objective:.5g} on all rows, best of {len(seeds)} starts")
         solution, problem, kept = self._without_dead(solution, problem, chosen)
-        self._keep(solution, problem, table, kept, names, records)
+        centers = problem.units.original(solution.posterior.center) if points is None else points[kept]
+        self._keep(solution, problem, table, records)
+        self._store_localities(self._read(table.X), centers, kept, names)
 
     def _select(
         self,
@@ -219,8 +221,6 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         solution: Solution,
         problem: _Problem,
         table: _Table,
-        kept: list[int],
-        names: tuple[str, ...],
         records: list[Record],
     ) -> None:
         if not solution.converged:
@@ -240,11 +240,10 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         self.inverse_temperature_ = solution.inverse_temperature
         self.n_iter_ = max(1, solution.n_iter)
         self.path_ = records
-        readings = self._read(table.X)
-        self._store_localities(readings, kept, names)
-        self._store_more(table, readings)
+        self._store_more(table)
 
-    def _store_localities(self, readings: prediction.Readings, kept: list[int], names: tuple[str, ...]) -> None:
+    def _store_localities(self, readings: prediction.Readings, centers: Array, kept: list[int], names: tuple[str, ...]) -> None:
+        """Localities and exterior in the user's units; centers are in them already."""
         units, posterior = self._units, self.posterior_
         counts = readings.applicable.sum(axis=0)
         slope = units.inverse_scale * units.target_scale
@@ -267,7 +266,6 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                 "n_rows": int(counts[i]),
             }
 
-        centers = units.original(posterior.center)
         self.localities_ = [
             Locality(
                 **model(i),
@@ -282,7 +280,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         ]
         self.exterior_ = LocalModel(**model(posterior.n_localities))
 
-    def _store_more(self, table: _Table, readings: prediction.Readings) -> None:
+    def _store_more(self, table: _Table) -> None:
         """What one of the estimators keeps besides."""
 
     # -- rows in, readings out ----------------------------------------------------------------------------------------
@@ -861,9 +859,9 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         self._fit(_Table(encoded[counted], y[counted], weight[counted]), points, names)
         return self
 
-    def _store_more(self, table: _Table, readings: prediction.Readings) -> None:
+    def _store_more(self, table: _Table) -> None:
         self.target_scale_ = self._units.target_scale
-        residual = self._predicted(readings) - table.target
+        residual = self._predicted(self._read(table.X)) - table.target
         self.residual_scale_ = float(np.sqrt(np.average(residual**2, weights=table.weight)))
 
     def _said(self, readings: prediction.Readings) -> Array:
