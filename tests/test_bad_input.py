@@ -84,6 +84,8 @@ def test_points_with_the_wrong_columns(Estimator, rows) -> None:
         fit(Estimator, X, y, points_of_interest=[[0.0, 0.0, 0.0]])
     with pytest.raises(ValueError, match="points_of_interest must be 2-D, one row for each point"):
         fit(Estimator, X, y, points_of_interest=[0.0, 0.0])
+    with pytest.raises(ValueError, match="points_of_interest must be rows of numbers"):
+        fit(Estimator, X, y, points_of_interest=[["old", 0.0]])
     frame = pd.DataFrame(X, columns=["age", "income"])
     with pytest.raises(
         ValueError, match=r"should have the columns of X, \['age', 'income'\]; missing: \['age'\]; not in X: \['Age'\]"
@@ -97,6 +99,8 @@ def test_points_in_another_column_order(rows) -> None:
     points = pd.DataFrame({"income": [0.75], "age": [0.1]})
     model = fit(LocalMixtureRegressor, frame, y, points_of_interest=points)
     np.testing.assert_allclose([locality.center for locality in model.localities_], [[0.1, 0.75]])
+    numbered = fit(LocalMixtureRegressor, pd.DataFrame(X), y, points_of_interest=pd.DataFrame({1: [0.75], 0: [0.1]}))
+    assert numbered.objective_ == model.objective_
 
 
 @BOTH
@@ -123,7 +127,14 @@ def test_constant_column_is_said_and_does_not_count(Estimator, rows) -> None:
     moved = wide.copy()
     moved[:, 2] = 1e6
     np.testing.assert_array_equal(model.predict(moved), model.predict(wide))
-    np.testing.assert_allclose(model.objective_, fit(Estimator, X, y).objective_, rtol=0.5)
+    without = fit(Estimator, X, y)
+    assert model.objective_ == pytest.approx(without.objective_, rel=1e-6)
+    np.testing.assert_array_equal(model.predict(wide), without.predict(X))
+    with pytest.warns(UserWarning, match="constant in all training rows: 'x2'"):
+        known = fit(
+            Estimator, wide, y, points_of_interest=[[0.0, 0.0, 7.0]], metric=lambda a, b: abs(a[2] - b[2]) + abs(a[0] - b[0])
+        )
+    assert all(locality.center[2] == 7.0 for locality in known.localities_)
 
 
 @BOTH
@@ -132,6 +143,9 @@ def test_huge_column_beside_a_tiny_one(Estimator, rows) -> None:
     plain, scaled = fit(Estimator, X, y), fit(Estimator, X * [1e12, 1e-12], y)
     assert scaled.objective_ == pytest.approx(plain.objective_, rel=0.05)
     assert np.isfinite(scaled.exterior_.coef).all()
+    for factor in (1e200, 1e-200):
+        extreme, same = fit(Estimator, X * factor, y, n_localities=0), fit(Estimator, X, y, n_localities=0)
+        assert extreme.objective_ == pytest.approx(same.objective_, rel=1e-5)
     far = fit(Estimator, X * [1e-6, 1.0] + [1e6, 0.0], y)
     assert np.isfinite(far.predict(X * [1e-6, 1.0] + [1e6, 0.0]).astype(float)).all()
 
@@ -159,11 +173,22 @@ def test_duplicate_rows_only(Estimator) -> None:
         fit(Estimator, X, np.array([0, 1] * 15), n_localities=3)
 
 
-@BOTH
-def test_constant_target_of_a_regression(Estimator, rows) -> None:
+def test_constant_target_of_a_regression(rows) -> None:
     X, _ = rows
-    if Estimator is LocalMixtureRegressor:
-        np.testing.assert_allclose(fit(Estimator, X, np.full(len(X), 5.0)).predict(X), 5.0, atol=1e-6)
+    np.testing.assert_allclose(fit(LocalMixtureRegressor, X, np.full(len(X), 5.0)).predict(X), 5.0, atol=1e-6)
+
+
+@BOTH
+def test_no_column_varies(Estimator) -> None:
+    frame = pd.DataFrame({"country": ["here"] * 20})
+    y = np.array([0.0, 1.0, 1.0, 1.0] * 5)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="constant in all")
+        model = fit(Estimator, frame, y)
+    assert model.localities_ == []
+    np.testing.assert_allclose(
+        model.predict(frame).astype(float), 1.0 if Estimator is LocalMixtureClassifier else 0.75, atol=0.05
+    )
 
 
 @BOTH
@@ -192,14 +217,14 @@ def test_metric_not_allowed(Estimator, rows) -> None:
         fit(Estimator, X, y, metric="manhattan")
     with pytest.raises(ValueError, match="metric='crow' gave no distances"):
         fit(Estimator, X, y, metric="crow", points_of_interest=[[0.0, 0.0]])
-    with pytest.raises(ValueError, match="metric='mahalanobis' changes with the rows"):
-        fit(Estimator, X, y, metric="mahalanobis", points_of_interest=[[0.0, 0.0]])
+    with pytest.raises(ValueError, match="metric='precomputed' has no rows to measure"):
+        fit(Estimator, X, y, metric="precomputed", points_of_interest=[[0.0, 0.0]])
     with pytest.raises(ValueError, match="negative or not finite"):
         fit(Estimator, X, y, metric=lambda a, b: -1.0, points_of_interest=[[0.0, 0.0]])
 
 
 @BOTH
-@pytest.mark.parametrize("value", [0, -1.0, [1.0, 0.0], [], np.nan, "cold"])
+@pytest.mark.parametrize("value", [0, -1.0, [1.0, 0.0], [], np.nan, "cold", ["a"], True])
 def test_inverse_temperature_not_positive(Estimator, value, rows) -> None:
     with pytest.raises(ValueError, match=r"inverse_temperature .*must be"):
         fit(Estimator, *rows, inverse_temperature=value)
@@ -211,6 +236,8 @@ def test_inverse_temperature_not_positive(Estimator, value, rows) -> None:
     [
         ("solver", "sgd", "solver must be one of 'lbfgs', 'nadam'; got 'sgd'"),
         ("overlap", "median", "overlap must be one of 'nearest', 'mean'"),
+        ("standardize", "no", "standardize must be one of True, False"),
+        ("n_starts", True, "n_starts must be an integer >= 1"),
         ("n_starts", 0, "n_starts must be an integer >= 1"),
         ("max_iter", 0, "max_iter must be an integer >= 1"),
         ("tol", -1.0, "tol must be None or a number >= 0"),

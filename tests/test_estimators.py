@@ -3,6 +3,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
@@ -142,7 +143,9 @@ def test_overlap_rules(overlapping) -> None:
     try:
         assert (model.apply(X)[both] == -1).all()
         assert (model.apply(X)[~both] == nearest[~both]).all()
-        assert set(model.predict(X)) <= {"high", "low"}
+        formulas = np.column_stack([X @ one.coef + one.intercept for one in model.localities_])
+        expected = model.classes_[(formulas[both].mean(axis=1) > 0).astype(int)]
+        np.testing.assert_array_equal(model.predict(X)[both], expected)
     finally:
         model.set_params(overlap="nearest")
 
@@ -265,6 +268,75 @@ def test_unit_scale_is_the_papers_and_never_better() -> None:
     assert free.objective_ < unit.objective_
 
 
+def test_refit_with_other_data_leaves_nothing_behind() -> None:
+    X, y = make_clf_case2(100, random_state=0)
+    model = LocalMixtureClassifier(0, inverse_temperature=1.0)
+    model.fit(pd.DataFrame(X, columns=["a", "b"]), np.where(y > 0, "yes", "no"))
+    model.fit(X[:, :1], y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 1
+    assert model.classes_.tolist() == [-1.0, 1.0]
+    assert model.exterior_.feature_names == ("x0",)
+
+
+def test_set_params_after_fit_does_not_change_what_was_measured(case2) -> None:
+    X, _, model = case2
+    before = model.membership(X)
+    model.set_params(metric="manhattan")
+    try:
+        np.testing.assert_array_equal(model.membership(X), before)
+    finally:
+        model.set_params(metric="euclidean")
+
+
+def test_path_and_objective_are_in_the_same_units(kinked) -> None:
+    _, _, model = kinked
+    finals = [record.objective for record in model.path_ if record.stage == "final"]
+    assert min(finals) == pytest.approx(model.objective_, rel=1e-12)
+    starts = {record.start for record in model.path_ if record.inverse_temperature == 32.0 and record.stage == "selection"}
+    assert starts == {0, 1, 2}
+
+
+def test_a_heavy_row_does_not_upset_the_split() -> None:
+    X, y = make_clf_case2(120, random_state=0)
+    weight = np.ones(120)
+    weight[7] = 1e4
+    model = LocalMixtureClassifier(0, inverse_temperature=(1.0, 2.0), random_state=0).fit(X, y, sample_weight=weight)
+    assert np.isfinite(model.objective_)
+
+
+def test_metrics_with_scales_of_their_own_keep_them() -> None:
+    X, y = make_clf_case2(200, random_state=0)
+    for metric in ("seuclidean", "mahalanobis"):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="no training row belongs")
+            model = LocalMixtureClassifier(
+                points_of_interest=POINTS, metric=metric, inverse_temperature=4.0, n_starts=1, random_state=0
+            ).fit(X, y)
+        np.testing.assert_allclose(model.membership_proba(X[:3]), model.membership_proba(X)[:3], atol=1e-12)
+
+
+def test_array_priors_and_dropped_localities(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(100, 2))
+    y = X @ [1.0, 2.0]
+    prior = Prior(radius_shape=[2.0, 3.0], coef=np.zeros((3, 2)))
+    with pytest.warns(UserWarning, match="no training row belongs to locality"):
+        model = LocalMixtureRegressor(
+            points_of_interest=[[0.0, 0.0], [500.0, 500.0]], prior=prior, inverse_temperature=2.0, n_starts=1, random_state=0
+        ).fit(X, y)
+    assert model.posterior_.n_localities < 2
+    with pytest.raises(ValueError, match=r"Prior\.center must be a number or an array of shape \(1, 2\); got shape \(3,\)"):
+        LocalMixtureRegressor(1, prior=Prior(center=[0.0, 1.0, 2.0]), inverse_temperature=1.0).fit(X, y)
+    with pytest.raises(ValueError, match=r"Prior\.coef_scale must lie between 0.0001 and 10"):
+        Prior(coef_scale=100.0)
+
+
+def test_records_compare_by_identity(case2) -> None:
+    _, _, model = case2
+    assert model.localities_[0] != model.localities_[1]
+    assert model.localities_[0] in model.localities_
+
+
 def test_nadam_solver() -> None:
     X, y = make_clf_case2(300, random_state=0)
     model = LocalMixtureClassifier(
@@ -304,7 +376,7 @@ def test_a_prior_of_the_users_own() -> None:
         inverse_temperature=1.0,
         n_starts=2,
         random_state=0,
-        prior=Prior(radius_shape=2000.0, radius_rate=4000.0),
+        prior=Prior(radius_shape=900.0, radius_rate=1800.0),
     ).fit(X, y)
     assert all(locality.radius == pytest.approx(0.5, abs=0.05) for locality in narrow.localities_)
 

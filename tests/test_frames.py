@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import warnings
 
 import numpy as np
@@ -90,19 +91,43 @@ def test_points_of_interest_in_raw_columns() -> None:
         fit(LocalMixtureRegressor(points_of_interest=typical, **QUICK), frame, y)
 
 
-def test_unseen_categories() -> None:
+@pytest.mark.parametrize("standardize", [True, False])
+def test_unseen_categories(standardize: bool) -> None:
     frame, y = clients()
+    frame["income"] /= 1e4
+    parameters = QUICK | {"standardize": standardize, "inverse_temperature": 100.0}
     strange = frame.head(5).copy()
     strange.loc[3, "region"] = "moon"
-    model = fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+    model = fit(LocalMixtureRegressor(0, **parameters), frame, y)
     with pytest.raises(ValueError, match=r"column 'region' of X has categories that fit did not see: 'moon' \(first at row 3\)"):
         model.predict(strange)
-    lenient = fit(LocalMixtureRegressor(0, handle_unknown="ignore", **QUICK), frame, y)
+    lenient = model.set_params(handle_unknown="ignore")
     exterior = lenient.exterior_
     south, west = (frame["region"] == "south").mean(), (frame["region"] == "west").mean()
     typical = [strange.age[3], south, west, strange.owner[3], strange.grade[3] == "b", strange.grade[3] == "c", strange.income[3]]
     assert lenient.predict(strange)[3] == pytest.approx(exterior.intercept + exterior.coef @ np.array(typical, dtype=float))
-    np.testing.assert_array_equal(lenient.predict(frame), model.predict(frame))
+    points = strange.iloc[[3]]
+    with pytest.raises(ValueError, match="column 'region' of points_of_interest has categories that fit did not see"):
+        fit(LocalMixtureRegressor(points_of_interest=points, handle_unknown="ignore", **QUICK), frame, y)
+
+
+def test_a_zero_weight_leaves_out_the_rows_category() -> None:
+    frame, y = clients()
+    other = frame.astype({"region": object})
+    other.loc[0, "region"] = "aaa"
+    weight = np.ones(len(y))
+    weight[0] = 0
+    with_zero = LocalMixtureRegressor(0, **QUICK).fit(other, y, sample_weight=weight)
+    without = LocalMixtureRegressor(0, **QUICK).fit(frame.iloc[1:], y[1:])
+    assert with_zero.exterior_.feature_names == without.exterior_.feature_names
+    assert with_zero.objective_ == without.objective_
+
+
+def test_ordered_categories_keep_their_order() -> None:
+    frame, y = clients()
+    frame["grade"] = frame["grade"].cat.set_categories(["c", "a", "b"], ordered=True)
+    model = fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+    assert [name for name in model.exterior_.feature_names if name.startswith("grade")] == ["grade=a", "grade=b"]
 
 
 def test_missing_values_are_named() -> None:
@@ -111,6 +136,11 @@ def test_missing_values_are_named() -> None:
         bad = frame.astype({"region": object})
         bad.loc[11, column] = value
         with pytest.raises(ValueError, match=f"Input X contains NaN: column '{column}', row 11"):
+            fit(LocalMixtureRegressor(0, **QUICK), bad, y)
+    for dtype in ("string", object):
+        bad = frame.astype({"region": dtype})
+        bad.loc[4, "region"] = pd.NA
+        with pytest.raises(ValueError, match="Input X contains NaN: column 'region', row 4"):
             fit(LocalMixtureRegressor(0, **QUICK), bad, y)
     nullable = frame.assign(age=frame["age"].astype("Int64"))
     nullable.loc[2, "age"] = pd.NA
@@ -122,6 +152,21 @@ def test_dates_are_refused() -> None:
     frame, y = clients()
     frame["since"] = pd.Timestamp("2020-01-01")
     with pytest.raises(TypeError, match=r"column 'since' has dtype datetime64.*convert dates"):
+        fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+
+
+@pytest.mark.parametrize("value", [datetime.date(2020, 1, 1), [1], complex(1, 2)], ids=lambda value: type(value).__name__)
+def test_other_things_are_refused(value) -> None:
+    frame, y = clients()
+    frame["odd"] = pd.Series([value] * len(frame), dtype=object)
+    with pytest.raises(TypeError, match=f"column 'odd' holds values of type {type(value).__name__}"):
+        fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+
+
+def test_identifiers_are_pointed_out() -> None:
+    frame, y = clients()
+    frame["id"] = [f"client {i}" for i in range(len(frame))]
+    with pytest.warns(UserWarning, match="column 'id' has 150 different texts in 150 rows"):
         fit(LocalMixtureRegressor(0, **QUICK), frame, y)
 
 

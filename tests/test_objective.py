@@ -141,7 +141,7 @@ def test_block_sums_add_up(loss, vicinity, rng: np.random.Generator) -> None:
     whole = Objective(loss, vicinity, Prior(), rows, 1.0).value_and_gradient(q)
     blocks = Objective(loss, vicinity, Prior(), rows, 1.0, block=7).value_and_gradient(q)
     assert blocks[0] == pytest.approx(whole[0], rel=1e-12)
-    packing = Packing(q, [*FIELDS, "coef_scale", "center"])
+    packing = Packing(q, [*FIELDS, "coef_scale", "center", "center_scale"])
     np.testing.assert_allclose(packing.pack_gradient(q, blocks[1]), packing.pack_gradient(q, whole[1]), rtol=1e-12, atol=1e-14)
 
 

@@ -49,6 +49,15 @@ def test_map_refuses_what_it_cannot_draw(model, monkeypatch: pytest.MonkeyPatch)
     wide = np.column_stack([X, X])
     with pytest.raises(ValueError, match="draws models of 2 features; this one has 4"):
         LocalitiesDisplay.from_estimator(LocalMixtureClassifier(0, inverse_temperature=1.0).fit(wide, y), wide, y)
+    text = pd.DataFrame({"where": ["a", "b"] * 100, "north": X["north"]})
+    with pytest.raises(ValueError, match="draws models of 2 numeric features; this one has where=b, north"):
+        LocalitiesDisplay.from_estimator(LocalMixtureClassifier(0, inverse_temperature=1.0).fit(text, y), text, y)
+    city = LocalMixtureClassifier(points_of_interest=[[0.0, 0.0]], metric="manhattan", inverse_temperature=8.0, n_starts=1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        city.fit(X, y)
+    with pytest.raises(ValueError, match="draws Euclidean balls; this model has metric='manhattan'"):
+        LocalitiesDisplay.from_estimator(city, X, y)
     real = builtins.__import__
 
     def without_matplotlib(name, *arguments, **keywords):

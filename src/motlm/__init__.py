@@ -1,4 +1,4 @@
-"""Mixtures of transparent local models: a few balls, a linear model in each, one outside, and a bound on the risk."""
+"""Mixtures of transparent local models: a few balls, a linear model in each, one outside."""
 
 from .estimators import LocalMixtureClassifier, LocalMixtureRegressor
 from .localities import Locality, LocalModel

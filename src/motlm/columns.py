@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,7 @@ def _as_floats(column: Any) -> Array:
 
 
 def _is_missing(values: AnyArray) -> Booleans:
-    return np.array([value is None or value != value or type(value).__name__ == "NAType" for value in values], dtype=bool)
+    return np.array([value is None or type(value).__name__ == "NAType" or value != value for value in values], dtype=bool)
 
 
 def check_finite(X: Array, names: tuple[str, ...], what: str) -> None:
@@ -88,24 +89,18 @@ class Columns:
 
     names: tuple[str, ...]
     levels: tuple[tuple[Hashable, ...] | None, ...]  # None for a numeric column
-    handle_unknown: str = "error"
 
     @classmethod
     def numeric(cls, names: tuple[str, ...]) -> Columns:
         return cls(names, (None,) * len(names))
 
     @classmethod
-    def learn(cls, X: Any, names: tuple[str, ...], handle_unknown: str) -> Columns:
+    def learn(cls, X: Any, names: tuple[str, ...]) -> Columns:
         """Find out what each column of the table is, and the levels it takes."""
         levels: list[tuple[Hashable, ...] | None] = []
         for name, column in zip(names, _columns_of(X), strict=True):
-            if _is_numeric(column):
-                levels.append(None)
-                continue
-            values = np.asarray(column, dtype=object)
-            check_present(values, name, "X")
-            levels.append(tuple(sorted(set(values), key=lambda value: (type(value).__name__, value))))
-        return cls(names, tuple(levels), handle_unknown)
+            levels.append(None if _is_numeric(column) else _levels(column, name))
+        return cls(names, tuple(levels))
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -120,7 +115,10 @@ class Columns:
         return any(level is not None for level in self.levels)
 
     def encode(self, X: Any, what: str, typical: Array | None = None) -> Array:
-        """The matrix of numbers, (n_rows, n_encoded). A level not seen in fit, if ignored, becomes the `typical` means."""
+        """The matrix of numbers, (n_rows, n_encoded).
+
+        A level not seen in fit becomes the `typical` means of its columns; without them it is an error.
+        """
         parts: list[Array] = []
         for name, level, column in zip(self.names, self.levels, _columns_of(X), strict=True):
             if level is None:
@@ -135,19 +133,43 @@ class Columns:
             codes = np.array([code.get(value, -1) for value in values], dtype=np.intp)
             indicator = (codes[:, None] == np.arange(1, len(level))).astype(float)
             new = codes < 0
-            if new.any():
-                if self.handle_unknown == "error":
-                    strange = sorted({str(value) for value in values[new]})[:5]
-                    raise ValueError(
-                        f"column {name!r} of {what} has categories that fit did not see: {', '.join(map(repr, strange))} "
-                        f"(first at row {int(np.flatnonzero(new)[0])}); it knows {', '.join(map(repr, level[:10]))}. "
-                        "Fit on rows that have them, or set handle_unknown='ignore'."
-                    )
-                if typical is not None:
-                    position = sum(part.shape[1] for part in parts)
-                    indicator[new] = typical[position : position + indicator.shape[1]]
+            if new.any() and typical is None:
+                strange = sorted({str(value) for value in values[new]})[:5]
+                raise ValueError(
+                    f"column {name!r} of {what} has categories that fit did not see: {', '.join(map(repr, strange))} "
+                    f"(first at row {int(np.flatnonzero(new)[0])}); it knows {', '.join(map(repr, level[:10]))}. "
+                    "Fit on rows that have them, or set handle_unknown='ignore' to predict for them all the same."
+                )
+            if new.any() and typical is not None:
+                position = sum(part.shape[1] for part in parts)
+                indicator[new] = typical[position : position + indicator.shape[1]]
             parts.append(indicator)
         return np.hstack(parts)
+
+
+def _levels(column: Any, name: str) -> tuple[Hashable, ...]:
+    """The levels that a column takes: in its own order if it has one, else sorted."""
+    values = np.asarray(column, dtype=object)
+    check_present(values, name, "X")
+    kinds = {type(value) for value in values}
+    strange = [kind for kind in kinds if not issubclass(kind, (str, bool, int, float, np.generic))]
+    if strange:
+        raise TypeError(
+            f"column {name!r} holds values of type {strange[0].__name__}; motlm takes numbers, text and categories. Convert "
+            "dates and durations to numbers (days since a date, say), other things to text or numbers."
+        )
+    found = set(values)
+    declared = getattr(column.dtype, "categories", None) if getattr(column.dtype, "ordered", False) else None
+    if declared is not None:
+        return tuple(value for value in declared if value in found)
+    levels = tuple(sorted(found, key=lambda value: (type(value).__name__, value)))
+    if len(levels) > 20 and len(levels) > 0.5 * len(values):
+        warnings.warn(
+            f"column {name!r} has {len(levels)} different texts in {len(values)} rows, and each becomes a column of its own; is "
+            "it an identifier? Leave it out of X.",
+            stacklevel=6,
+        )
+    return levels
 
 
 def check_present(values: AnyArray, name: str, what: str) -> None:

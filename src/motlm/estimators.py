@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, pairwise_distances, r2_score
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
 from . import prediction, starts
 from ._typing import AnyArray, Array, Booleans, Integers
 from .columns import Columns, check_finite, check_present, has_text, is_frame
-from .localities import Locality, LocalModel, Units
+from .localities import Locality, LocalModel, Units, moments
 from .losses import Loss, Squared, ZeroOne
 from .objective import KnownCenters, LearnedCenters, Objective, Vicinity
 from .optimise import SOLVERS, Record, Solution, best, paths
@@ -47,16 +47,54 @@ _AXIS_METRICS = (
     "chebyshev",
     "minkowski",
 )  # a ball reaches radius along each axis
-_DATA_METRICS = ("seuclidean", "mahalanobis", "precomputed")  # change with the rows that they are given
+_NO_ROWS = Rows.of(np.empty((0, 0)), np.empty(0))
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Encoded rows of positive weight."""
+    """Encoded rows of positive weight, in the user's units."""
 
     X: Array
     target: Array
     weight: Array
+
+    def part(self, rows: Any) -> _Table:
+        return _Table(self.X[rows], self.target[rows], self.weight[rows])
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """A metric between standardised rows, with what it takes from the training rows."""
+
+    name: Any
+    arguments: dict[str, Array]
+
+    @classmethod
+    def of(cls, name: Any, Z: Array, weight: Array) -> _Metric:
+        """Two metrics have scales of their own, which scikit-learn would take anew from whatever rows it is given."""
+        share = weight / weight.sum()
+        if isinstance(name, str) and name == "seuclidean":
+            variance = moments(Z, share)[1] ** 2
+            return cls(name, {"V": np.where(variance > 0, variance, 1.0)})
+        if isinstance(name, str) and name == "mahalanobis":
+            return cls(name, {"VI": np.linalg.pinv(np.atleast_2d(np.cov(Z, rowvar=False, aweights=share, ddof=0)))})
+        return cls(name, {})
+
+    def distances(self, Z: Array, points: Array) -> Array:
+        if len(points) == 0:
+            return np.empty((len(Z), 0))
+        try:
+            distance = np.asarray(pairwise_distances(Z, points, metric=self.name, **self.arguments), dtype=float)
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"metric={self.name!r} gave no distances between rows and points_of_interest ({error}). Give a name that "
+                "scikit-learn's pairwise_distances knows, or a function of two rows."
+            ) from error
+        if not (np.isfinite(distance).all() and (distance >= 0).all()):
+            raise ValueError(
+                f"metric={self.name!r} gave distances that are negative or not finite; a distance must be a number >= 0."
+            )
+        return distance
 
 
 @dataclass(frozen=True)
@@ -64,8 +102,10 @@ class _Problem:
     """Rows in standardised units, and all that a search over them needs but lambda."""
 
     units: Units
+    varies: Booleans  # which columns the models and learned centres see
     rows: Rows
     points: Array | None
+    metric: _Metric | None
     vicinity: Vicinity
     loss: Loss
     prior: Prior
@@ -74,6 +114,31 @@ class _Problem:
     def objective(self, inverse_temperature: float) -> Objective:
         return Objective(self.loss, self.vicinity, self.prior, self.rows, inverse_temperature)
 
+    def rows_of(self, X: Array, target: Array, weight: Array | None = None) -> Rows:
+        """These rows in the units of the problem. A metric sees the constant columns too, as zeros."""
+        Z = self.units.standardized(X) * self.varies
+        distance = None
+        if self.points is not None and self.metric is not None:
+            distance = self.metric.distances(Z, self.points)
+        return Rows.of(Z[:, self.varies], (target - self.units.target_center) / self.units.target_scale, weight, distance)
+
+    def keep(self, kept: list[int]) -> _Problem:
+        """The problem with these localities alone."""
+        fewer = replace(self, prior=self.prior.keep(kept))
+        if self.points is None:
+            return fewer
+        return replace(fewer, rows=replace(self.rows, distance=self.rows.distance[:, kept]), points=self.points[kept])
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A solution, the start that it goes back to, and which of the localities it has left."""
+
+    solution: Solution
+    start: int
+    problem: _Problem
+    kept: list[int]
+
 
 class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     """What the two estimators share."""
@@ -81,74 +146,80 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     _loss: Loss
     _scale_target: bool
     _auto_temperatures: tuple[float, ...]
-    _columns: Columns
-    coef_scale: str = "free"
 
     # -- the recipe ---------------------------------------------------------------------------------------------------
 
     def _fit(self, table: _Table, points: Array | None, names: tuple[str, ...]) -> None:
         """Merge equal rows, choose lambda if there is a choice, search, drop what no row belongs to, keep."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        kinds = distinct_rows(table.X, table.target, table.weight, rng)
-        merged = _Table(table.X[kinds.first], table.target[kinds.first], kinds.weight)
+        varies = moments(table.X, table.weight / table.weight.sum())[1] > 0
+        merged = distinct_rows(table.X[:, varies], table.target, table.weight, rng)
+        rows = _Table(table.X[merged.first], table.target[merged.first], merged.weight)
+        self._typical, _ = moments(rows.X, rows.weight / rows.weight.sum())
         n = self.n_localities if points is None else len(points)
-        if points is None and n > len(merged.X):
+        if points is None and n > len(rows.X):
             raise ValueError(
-                f"n_localities={n} is more than the {len(merged.X)} distinct rows (n_samples={len(table.X)}); ask for fewer "
+                f"n_localities={n} is more than the {len(rows.X)} distinct rows (n_samples={len(table.X)}); ask for fewer "
                 "localities."
             )
-        problem = self._problem(merged, points)
-        self._warn_of_constants(problem.units, names, len(merged.X))
+        if len(rows.X) > 1 and not varies.all():
+            self._warn_of_constants(names, varies, n)
+        if not varies.any():
+            n, points = 0, None
+        problem = self._problem(rows, points, n, varies)
         candidates = self._temperatures()
         records: list[Record] = []
         if len(candidates) == 1:
-            chosen, seeds = candidates[0], self._starts(problem, n, rng)
+            chosen, seeds = candidates[0], dict(enumerate(self._starts(problem, n, rng)))
         else:
-            chosen, seeds = self._select(merged, points, n, candidates, rng, records)
+            chosen, seeds = self._select(rows, problem, points, n, candidates, rng, records)
         if problem.points is not None:  # the same points, in the units of all rows
-            seeds = [replace(seed, center=problem.points) for seed in seeds]
-        solutions = [path[-1] for path in self._search(problem, [chosen], seeds)]
-        records += [_record("final", i, solution) for i, solution in enumerate(solutions)]
-        solution = solutions[best(solutions)]
-        self._report(f"lambda' = {chosen:g}: objective {solution.objective:.5g} on all rows, best of {len(seeds)} starts")
-        solution, problem, kept = self._without_dead(solution, problem, chosen)
-        centers = problem.units.original(solution.posterior.center) if points is None else points[kept]
-        self._keep(solution, problem, table, records)
-        self._store_localities(self._read(table.X), centers, kept, names)
+            seeds = {start: replace(seed, center=problem.points) for start, seed in seeds.items()}
+        ends = [path[0] for path in self._search(problem, [chosen], list(seeds.values()))]
+        every = [self._without_dead(_Found(end, start, problem, list(range(n)))) for start, end in zip(seeds, ends, strict=True)]
+        found = every[best([one.solution for one in every])]
+        records += [_record("final", one.start, one.solution, problem.units) for one in every]
+        self._report(f"lambda' = {chosen:g}: objective {found.solution.objective:.5g} on all rows, best of {len(every)} starts")
+        self._warn_of_end(found, n)
+        self._keep(found, table, None if points is None else points[found.kept], names, records)
 
     def _select(
         self,
         table: _Table,
+        whole: _Problem,
         points: Array | None,
         n: int,
         candidates: Sequence[float],
         rng: np.random.Generator,
         records: list[Record],
-    ) -> tuple[float, list[Posterior]]:
-        """The inverse temperature that predicts held-out rows best, and where its searches ended on the other rows."""
-        mask = held_out(table.target, table.weight, self.validation_fraction, stratify=not self._scale_target)
+    ) -> tuple[float, dict[int, Posterior]]:
+        """The inverse temperature that predicts held-out rows best, and where its best searches ended on the other rows."""
+        mask = held_out(table.target, self.validation_fraction, stratify=not self._scale_target)
         if mask is None or (points is None and n > (~mask).sum()):
-            chosen = min(candidates)
             warnings.warn(
                 f"{len(table.X)} distinct rows are too few to hold some out and choose inverse_temperature; the smallest of "
                 f"{tuple(candidates)} is used. Give one number to choose it yourself.",
                 stacklevel=4,
             )
-            return chosen, self._starts(self._problem(table, points), n, rng)
-        train, rest = (_Table(table.X[part], table.target[part], table.weight[part]) for part in (~mask, mask))
-        problem = self._problem(train, points)
+            return min(candidates), dict(enumerate(self._starts(whole, n, rng)))
+        rest = table.part(mask)
+        problem = self._problem(table.part(~mask), points, n, whole.varies)
+        held = problem.rows_of(rest.X, rest.target, rest.weight)
         ordered = sorted(candidates, reverse=True)  # from loose to tight: a ball that shrank away does not come back
-        found = [[path[0] for path in self._search(problem, ordered[:1], self._starts(problem, n, rng))]]
-        leaders = sorted(found[0], key=lambda solution: solution.objective)[:_FOLLOWED]
-        later = self._search(problem, ordered[1:], [solution.posterior for solution in leaders])
-        found += [list(solutions) for solutions in zip(*later, strict=True)]
+        first = dict(enumerate(path[0] for path in self._search(problem, ordered[:1], self._starts(problem, n, rng))))
+        leaders = _leaders(first)
+        later = self._search(problem, ordered[1:], [solution.posterior for solution in leaders.values()])
         outcomes = []
-        for temperature, solutions in zip(ordered, found, strict=True):
-            winner = best(solutions)
-            score, risk = self._held_out_score(problem, solutions[winner].posterior, rest)
-            ranked = sorted(solutions, key=lambda solution: solution.objective)[:_FOLLOWED]
-            outcomes.append((score, -risk, temperature, [solution.posterior for solution in ranked]))
-            records += [_record("selection", i, solution, score if i == winner else None) for i, solution in enumerate(solutions)]
+        steps = [first, *(dict(zip(leaders, step, strict=True)) for step in zip(*later, strict=True))]
+        for temperature, solutions in zip(ordered, steps, strict=True):
+            ranked = _leaders(solutions)
+            winner = next(iter(ranked))
+            score, risk = self._held_out_score(problem, solutions[winner].posterior, held)
+            outcomes.append((score, -risk, temperature, {start: one.posterior for start, one in ranked.items()}))
+            records += [
+                _record("selection", start, one, problem.units, score if start == winner else None)
+                for start, one in solutions.items()
+            ]
             self._report(f"lambda' = {temperature:g}: objective {solutions[winner].objective:.5g}, held-out score {score:.4g}")
         _, _, chosen, seeds = max(outcomes, key=lambda outcome: outcome[:2])
         return chosen, seeds
@@ -158,71 +229,60 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         options = {"max_iter": self.max_iter, "tol": self.tol}
         return paths(objectives, seeds, SOLVERS[self.solver], problem.free, options, self.n_jobs)
 
-    def _problem(self, table: _Table, points: Array | None) -> _Problem:
+    def _problem(self, table: _Table, points: Array | None, n: int, varies: Booleans) -> _Problem:
         units = Units.of(table.X, table.target, table.weight, self.standardize, self._scale_target)
-        Z = units.standardized(table.X)
-        target = (table.target - units.target_center) / units.target_scale
         free = ["radius_shape", "radius_rate", "coef", "intercept", "intercept_scale"]
-        if self.coef_scale == "free":
+        if self._free_coef_scale():
             free.append("coef_scale")
-        vicinity: Vicinity
+        places, metric = None, None
+        vicinity: Vicinity = LearnedCenters()
         if points is None:
             free += ["center", "center_scale"]
-            rows, places, vicinity = Rows.of(Z, target, table.weight), None, LearnedCenters()
         else:
-            places, vicinity = units.standardized(points), KnownCenters()
-            rows = Rows.of(Z, target, table.weight, self._distances(Z, places))
-        prior = Prior() if self.prior is None else self.prior
-        return _Problem(units, rows, places, vicinity, self._loss, prior, tuple(free))
+            vicinity, places = KnownCenters(), units.standardized(points) * varies
+            metric = _Metric.of(self.metric, units.standardized(table.X) * varies, table.weight)
+        prior = (Prior() if self.prior is None else self.prior).expanded(n, len(varies))
+        prior = replace(prior, center=np.asarray(prior.center)[:, varies], coef=np.asarray(prior.coef)[:, varies])
+        problem = _Problem(units, varies, _NO_ROWS, places, metric, vicinity, self._loss, prior, tuple(free))
+        return replace(problem, rows=problem.rows_of(table.X, table.target, table.weight))
 
     def _starts(self, problem: _Problem, n: int, rng: np.random.Generator) -> list[Posterior]:
+        rows, points = problem.rows, problem.points
         if self.solver == "nadam":
-            return [starts.paper_draw(problem.rows, problem.points, n, not self._scale_target, rng) for _ in range(self.n_starts)]
+            return [starts.paper_draw(rows, points, n, not self._scale_target, rng) for _ in range(self.n_starts)]
         count = self.n_starts if n else 1  # without localities there is one minimum
-        unit = self.coef_scale == "unit"
-        return [starts.placed_at_rows(problem.rows, problem.points, n, unit, rng) for _ in range(count)]
+        return [starts.placed_at_rows(rows, points, n, not self._free_coef_scale(), rng) for _ in range(count)]
 
-    def _held_out_score(self, problem: _Problem, posterior: Posterior, rest: _Table) -> tuple[float, float]:
+    def _held_out_score(self, problem: _Problem, posterior: Posterior, rows: Rows) -> tuple[float, float]:
         """Score of the predictions, and the Gibbs risk, on held-out rows."""
-        units = problem.units
-        Z = units.standardized(rest.X)
-        distance = None if problem.points is None else self._distances(Z, problem.points)
-        target = (rest.target - units.target_center) / units.target_scale
-        rows = Rows.of(Z, target, rest.weight, distance)
         radius = prediction.radii(problem.vicinity, posterior)
         readings = prediction.read(problem.vicinity, posterior, radius, rows)
         risk = replace(problem, rows=rows).objective(1.0).gibbs_risk(posterior)
-        return self._score_said(prediction.spoken(readings, self._said(readings), self.overlap), rows), risk
+        return self._score_said(prediction.spoken(readings, self.overlap), rows), risk
 
-    def _without_dead(self, solution: Solution, problem: _Problem, temperature: float) -> tuple[Solution, _Problem, list[int]]:
+    def _without_dead(self, found: _Found) -> _Found:
         """Drop the localities that no row belongs to, search on without them, until all have rows."""
-        kept = list(range(solution.posterior.n_localities))
-        while True:
-            radius = prediction.radii(problem.vicinity, solution.posterior)
-            member = prediction.read(problem.vicinity, solution.posterior, radius, problem.rows).member
-            alive = np.flatnonzero(member.any(axis=0))
-            if len(alive) == len(kept):
-                return solution, problem, kept
-            dead = [kept[i] for i in range(len(kept)) if i not in alive]
+        solution, problem = found.solution, found.problem
+        radius = prediction.radii(problem.vicinity, solution.posterior)
+        member = prediction.read(problem.vicinity, solution.posterior, radius, problem.rows).member
+        alive = [int(i) for i in np.flatnonzero(member.any(axis=0))]
+        if len(alive) == solution.posterior.n_localities:
+            return found
+        fewer = problem.keep(alive)
+        [[again]] = self._search(fewer, [solution.inverse_temperature], [solution.posterior.keep(alive)])
+        again = replace(again, n_iter=solution.n_iter + again.n_iter)
+        return self._without_dead(_Found(again, found.start, fewer, [found.kept[i] for i in alive]))
+
+    def _warn_of_end(self, found: _Found, n: int) -> None:
+        solution = found.solution
+        dead = [str(i) for i in range(n) if i not in found.kept]
+        if dead:
             warnings.warn(
-                f"no training row belongs to locality {', '.join(map(str, dead))} of {solution.posterior.n_localities}: dropped, "
-                f"and the model refitted with {len(alive)}. Ask for fewer localities, or raise inverse_temperature "
-                f"(now {temperature:g}).",
+                f"no training row belongs to locality {', '.join(dead)} of {n}: dropped, and the model refitted with "
+                f"{len(found.kept)}. Ask for fewer localities, or raise inverse_temperature (now "
+                f"{solution.inverse_temperature:g}).",
                 stacklevel=4,
             )
-            kept = [kept[i] for i in alive]
-            if problem.points is not None:
-                rows = replace(problem.rows, distance=problem.rows.distance[:, alive])
-                problem = replace(problem, rows=rows, points=problem.points[alive])
-            [[solution]] = self._search(problem, [temperature], [solution.posterior.keep(list(alive))])
-
-    def _keep(
-        self,
-        solution: Solution,
-        problem: _Problem,
-        table: _Table,
-        records: list[Record],
-    ) -> None:
         if not solution.converged:
             warnings.warn(
                 f"{self.solver} stopped at max_iter={self.max_iter} with objective {solution.objective:.6g} "
@@ -230,39 +290,48 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        self._units, self._points, self._vicinity = problem.units, problem.points, problem.vicinity
+
+    def _keep(self, found: _Found, table: _Table, centers: Array | None, names: tuple[str, ...], records: list[Record]) -> None:
+        solution, unit = found.solution, found.problem.units.target_scale**2
+        self._fitted = replace(found.problem, rows=_NO_ROWS)
+        self._radius = prediction.radii(self._fitted.vicinity, solution.posterior)
         self.posterior_ = solution.posterior
-        self._radius = prediction.radii(problem.vicinity, solution.posterior)
-        unit = problem.units.target_scale**2
         self.objective_ = solution.objective * unit
         self.gibbs_risk_ = solution.gibbs_risk * unit
         self.kl_ = solution.kl
         self.inverse_temperature_ = solution.inverse_temperature
         self.n_iter_ = max(1, solution.n_iter)
         self.path_ = records
-        self._store_more(table)
+        readings = self._read(table.X)
+        self._store_localities(readings, centers, found.kept, names)
+        self._store_more(table, readings)
 
-    def _store_localities(self, readings: prediction.Readings, centers: Array, kept: list[int], names: tuple[str, ...]) -> None:
-        """Localities and exterior in the user's units; centers are in them already."""
-        units, posterior = self._units, self.posterior_
+    def _store_localities(
+        self, readings: prediction.Readings, centers: Array | None, kept: list[int], names: tuple[str, ...]
+    ) -> None:
+        """Localities and exterior in the user's units; a constant column has coefficient 0, and a ball no end along it."""
+        units, varies, posterior = self._fitted.units, self._fitted.varies, self.posterior_
+        n, d = posterior.n_localities, len(varies)
+        inverse = units.inverse_scale[varies]
+        slope, width, coef = np.zeros(d), np.full(d, np.inf), np.zeros((n + 1, d))
+        slope[varies] = inverse * units.target_scale
+        width[varies] = 1.0 / inverse
+        coef[:, varies] = posterior.coef * slope[varies]
+        if centers is None:
+            centers = np.tile(self._typical, (n, 1))
+            centers[:, varies] = posterior.center / inverse + units.center[varies]
         counts = readings.applicable.sum(axis=0)
-        slope = units.inverse_scale * units.target_scale
-        width = np.divide(1.0, units.inverse_scale, out=np.full_like(units.inverse_scale, np.inf), where=units.inverse_scale > 0)
-        simple = posterior.n_localities and (self._points is None or self.metric in _AXIS_METRICS)
+        metric = self._fitted.metric
+        simple = metric is None or (isinstance(metric.name, str) and metric.name in _AXIS_METRICS)
 
         def model(i: int) -> dict[str, Any]:
-            coef = posterior.coef[i] * slope
+            lever = posterior.coef_scale[i] * np.linalg.norm(slope * units.center)
             return {
                 "feature_names": names,
-                "coef": coef,
+                "coef": coef[i],
                 "coef_scale": posterior.coef_scale[i] * slope,
-                "intercept": float(posterior.intercept[i] * units.target_scale + units.target_center - coef @ units.center),
-                "intercept_scale": float(
-                    np.hypot(
-                        posterior.intercept_scale[i] * units.target_scale,
-                        posterior.coef_scale[i] * np.linalg.norm(slope * units.center),
-                    )
-                ),
+                "intercept": float(posterior.intercept[i] * units.target_scale + units.target_center - coef[i] @ units.center),
+                "intercept_scale": float(np.hypot(posterior.intercept_scale[i] * units.target_scale, lever)),
                 "n_rows": int(counts[i]),
             }
 
@@ -270,7 +339,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             Locality(
                 **model(i),
                 center=centers[i],
-                center_scale=posterior.center_scale[i] * np.where(np.isfinite(width), width, 0.0),
+                center_scale=posterior.center_scale[i] * np.where(varies, width, 0.0),
                 radius=float(self._radius[i]),
                 radius_mean=float(posterior.radius_mean[i]),
                 half_width=self._radius[i] * width if simple else None,
@@ -278,32 +347,40 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             )
             for i, point in enumerate(kept)
         ]
-        self.exterior_ = LocalModel(**model(posterior.n_localities))
-
-    def _store_more(self, table: _Table) -> None:
-        """What one of the estimators keeps besides."""
+        self.exterior_ = LocalModel(**model(n))
 
     # -- rows in, readings out ----------------------------------------------------------------------------------------
 
-    def _read_table(self, X: Any, reset: bool) -> tuple[Array, tuple[str, ...]]:
-        """Validate X and encode it; on reset, learn its columns."""
-        text = has_text(X) if reset else self._columns.has_text
-        if not text:
-            array = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
-            names = self._names()
-            check_finite(array, names, "X")
-            if reset:
-                self._columns = Columns.numeric(names)
-            return array, names
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if len(X) == 0:
-            raise ValueError("Found a table with 0 sample(s) while a minimum of 1 is required.")
-        if reset:
-            self._columns = Columns.learn(X, self._names(), self.handle_unknown)
-        typical = None if reset else self._units.center
-        encoded = self._columns.encode(X, "X", typical)
+    def _prepare(self, X: Any, sample_weight: Any) -> tuple[Array, tuple[str, ...], Array, Booleans]:
+        """Check the parameters, learn the columns, encode: rows of positive weight, column names, weights, which rows count."""
+        self._check_parameters()
+        text = has_text(X)
+        if text:
+            validate_data(self, X, skip_check_array=True)
+            checked = X
+        else:
+            checked = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+        weight = self._weights(sample_weight, checked)
+        counted = weight > 0
+        names = self._names()
+        self._labels = list(X.columns) if is_frame(X) else None
+        if not counted.all():
+            checked = _safe_indexing(checked, np.flatnonzero(counted))
+        self._columns = Columns.learn(checked, names) if text else Columns.numeric(names)
+        encoded = self._columns.encode(checked, "X") if text else checked
         check_finite(encoded, self._columns.encoded_names, "X")
-        return encoded, self._columns.encoded_names
+        return encoded, self._columns.encoded_names, weight[counted], counted
+
+    def _encode(self, X: Any) -> Array:
+        """Rows to predict for, encoded as in fit."""
+        columns: Columns = self._columns
+        if columns.has_text:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            encoded = columns.encode(X, "X", self._typical if self.handle_unknown == "ignore" else None)
+        else:
+            encoded = np.asarray(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
+        check_finite(encoded, columns.encoded_names, "X")
+        return encoded
 
     def _names(self) -> tuple[str, ...]:
         if hasattr(self, "feature_names_in_"):
@@ -320,25 +397,19 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                     "Give the points, or leave metric='euclidean'."
                 )
             return None
-        columns = self._columns
+        columns: Columns = self._columns
         if is_frame(points):
-            given = list(map(str, points.columns))
-            if hasattr(self, "feature_names_in_"):
-                missing = [name for name in columns.names if name not in given]
-                extra = [name for name in given if name not in columns.names]
-                if missing or extra:
-                    raise ValueError(
-                        f"points_of_interest should have the columns of X, {list(columns.names)}"
-                        + (f"; missing: {missing}" if missing else "")
-                        + (f"; not in X: {extra}" if extra else "")
-                        + "."
-                    )
-                points = points[list(self.feature_names_in_)]
+            points = self._in_order(points)
+        elif hasattr(points, "column_names"):
+            raise TypeError(f"points_of_interest must be an array or a pandas or polars table; got {type(points)}.")
         else:
-            points = np.asarray(points, dtype=object if columns.has_text else float)
-        if points.ndim != 2 if hasattr(points, "ndim") else len(points.shape) != 2:
+            try:
+                points = np.asarray(points, dtype=object if columns.has_text else float)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"points_of_interest must be rows of numbers, like X: {error}") from error
+        if len(points.shape) != 2:
             raise ValueError(
-                f"points_of_interest must be 2-D, one row for each point; got an array of shape {np.shape(points)}. For one "
+                f"points_of_interest must be 2-D, one row for each point; got an array of shape {points.shape}. For one "
                 "point write [[...]]."
             )
         if points.shape[1] != self.n_features_in_:
@@ -346,49 +417,43 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                 f"points_of_interest has {points.shape[1]} columns but X has {self.n_features_in_}; give each point in the "
                 "columns of X."
             )
-        if len(points) == 0:
-            return np.empty((0, len(columns.encoded_names)))
-        encoded = columns.encode(points, "points_of_interest") if columns.has_text else np.asarray(points, dtype=float)
+        encoded = np.empty((0, len(columns.encoded_names)))
+        if len(points):
+            encoded = columns.encode(points, "points_of_interest")
         check_finite(encoded, columns.encoded_names, "points_of_interest")
         return encoded
 
-    def _distances(self, Z: Array, points: Array) -> Array:
-        if len(points) == 0:
-            return np.empty((len(Z), 0))
-        try:
-            distance = np.asarray(pairwise_distances(Z, points, metric=self.metric), dtype=float)
-        except (ValueError, TypeError) as error:
+    def _in_order(self, points: Any) -> Any:
+        """A table of points with its columns in the order of X."""
+        if self._labels is None:
+            return points
+        known, given = self._labels, list(points.columns)
+        missing = [label for label in known if label not in given]
+        extra = [label for label in given if label not in known]
+        if missing or extra:
             raise ValueError(
-                f"metric={self.metric!r} gave no distances between rows and points_of_interest ({error}). Give a name that "
-                "scikit-learn's pairwise_distances knows, or a function of two rows."
-            ) from error
-        if not (np.isfinite(distance).all() and (distance >= 0).all()):
-            raise ValueError(
-                f"metric={self.metric!r} gave distances that are negative or not finite; a distance must be a number >= 0."
+                f"points_of_interest should have the columns of X, {known}"
+                + (f"; missing: {missing}" if missing else "")
+                + (f"; not in X: {extra}" if extra else "")
+                + "."
             )
-        return distance
+        return points[known]
 
     def _read(self, X: Array) -> prediction.Readings:
         """Readings of encoded rows."""
-        Z = self._units.standardized(X)
-        distance = None if self._points is None else self._distances(Z, self._points)
-        rows = Rows.of(Z, np.zeros(len(Z)), None, distance)
-        return prediction.read(self._vicinity, self.posterior_, self._radius, rows)
+        rows = self._fitted.rows_of(X, np.zeros(len(X)))
+        return prediction.read(self._fitted.vicinity, self.posterior_, self._radius, rows)
 
     def _readings(self, X: Any) -> prediction.Readings:
         check_is_fitted(self)
-        encoded, _ = self._read_table(X, reset=False)
-        return self._read(encoded)
+        return self._read(self._encode(X))
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        n = self.n_localities
-        if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
-            raise ValueError(f"n_localities must be an integer >= 0; got {n!r}.")
-        for name, low in (("n_starts", 1), ("max_iter", 1)):
+        for name, low in (("n_localities", 0), ("n_starts", 1), ("max_iter", 1)):
             value = getattr(self, name)
-            if not isinstance(value, Integral) or value < low:
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
                 raise ValueError(f"{name} must be an integer >= {low}; got {value!r}.")
         if self.tol is not None and not (isinstance(self.tol, Real) and float(self.tol) >= 0):
             raise ValueError(f"tol must be None or a number >= 0; got {self.tol!r}.")
@@ -399,28 +464,28 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             ("overlap", prediction.OVERLAPS),
             ("coef_scale", ("free", "unit")),
             ("handle_unknown", ("error", "ignore")),
+            ("standardize", (True, False)),
         ):
-            value = getattr(self, name)
+            value = getattr(self, name, allowed[0])  # the regressor has no coef_scale
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
         if self.prior is not None and not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be None or a motlm.Prior; got {type(self.prior).__name__}.")
-        if isinstance(self.metric, str) and self.metric in _DATA_METRICS:
-            raise ValueError(
-                f"metric={self.metric!r} changes with the rows it is given, so training and prediction would not agree. Give a "
-                "function of two rows with its matrix or scales inside."
-            )
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            raise ValueError("metric='precomputed' has no rows to measure when predicting; give a metric by name, or a function.")
 
     def _temperatures(self) -> tuple[float, ...]:
         given = self.inverse_temperature
-        if isinstance(given, str):
-            if given != "auto":
-                raise ValueError(f"inverse_temperature must be 'auto', a positive number or a sequence of them; got {given!r}.")
+        if isinstance(given, str) and given == "auto":
             return self._auto_temperatures
-        values = np.atleast_1d(np.asarray(given, dtype=float)).ravel()
-        if len(values) == 0 or not (np.isfinite(values).all() and (values > 0).all()):
+        try:
+            values = np.atleast_1d(np.asarray(given, dtype=float)).ravel()
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        if isinstance(given, bool) or len(values) == 0 or not (np.isfinite(values).all() and (values > 0).all()):
             raise ValueError(
-                f"inverse_temperature (lambda', a multiple of the number of rows) must be positive and finite; got {given!r}."
+                "inverse_temperature (lambda', a multiple of the number of rows) must be 'auto', a positive number or a sequence "
+                f"of them; got {given!r}."
             )
         return tuple(map(float, dict.fromkeys(values)))
 
@@ -439,15 +504,13 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             )
         return weight
 
-    def _warn_of_constants(self, units: Units, names: tuple[str, ...], n_rows: int) -> None:
-        constant = [name for name, inverse in zip(names, units.inverse_scale, strict=True) if inverse == 0]
-        if constant and n_rows > 1:
-            shown = ", ".join(map(repr, constant[:5])) + (", .." if len(constant) > 5 else "")
-            warnings.warn(
-                f"constant in all training rows: {shown}. Such a column gets coefficient 0 and counts in no distance; leave it "
-                "out of X to silence this.",
-                stacklevel=5,
-            )
+    def _warn_of_constants(self, names: tuple[str, ...], varies: Booleans, n: int) -> None:
+        constant = [name for name, varying in zip(names, varies, strict=True) if not varying]
+        shown = ", ".join(map(repr, constant[:5])) + (", .." if len(constant) > 5 else "")
+        text = f"constant in all training rows: {shown}. Such a column gets coefficient 0 and counts nowhere; leave it out of X"
+        if n and not varies.any():
+            text += f". No column varies, so instead of {n} localities there is one constant model"
+        warnings.warn(text + ".", stacklevel=4)
 
     def _report(self, message: str) -> None:
         if self.verbose:
@@ -455,13 +518,15 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     # -- each estimator's own -----------------------------------------------------------------------------------------
 
-    def _said(self, readings: prediction.Readings) -> Array:
-        """What each model says of each row, in standardised units, (n_rows, n_localities + 1)."""
-        raise NotImplementedError
+    def _free_coef_scale(self) -> bool:
+        return True
 
     def _score_said(self, said: Array, rows: Rows) -> float:
-        """Score of the predictions on rows with standardised targets."""
+        """Score of what was said of rows with standardised targets."""
         raise NotImplementedError
+
+    def _store_more(self, table: _Table, readings: prediction.Readings) -> None:
+        """What one of the estimators keeps besides."""
 
     # -- reading a fitted model ---------------------------------------------------------------------------------------
 
@@ -496,13 +561,19 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         return prediction.nearest_model(readings) if self.overlap == "nearest" else prediction.mean_model(readings)
 
 
-def _record(stage: str, start: int, solution: Solution, score: float | None = None) -> Record:
+def _leaders(solutions: dict[int, Solution]) -> dict[int, Solution]:
+    """The best few by objective, best first."""
+    return dict(sorted(solutions.items(), key=lambda item: item[1].objective)[:_FOLLOWED])
+
+
+def _record(stage: str, start: int, solution: Solution, units: Units, score: float | None = None) -> Record:
+    unit = units.target_scale**2
     return Record(
         stage,
         solution.inverse_temperature,
         start,
-        solution.objective,
-        solution.gibbs_risk,
+        solution.objective * unit,
+        solution.gibbs_risk * unit,
         solution.kl,
         solution.n_iter,
         solution.converged,
@@ -540,7 +611,7 @@ _PARAMETERS = """
         Relative decrease of the objective at which a search stops; None is the solver's own (1e-8 for a step of "lbfgs", 0.05
         for 40 steps of "nadam").{coef_scale}
     overlap : "nearest" or "mean", default="nearest"
-        Which of several applicable local models speaks: that of the nearest centre, or all, by their mean.
+        Which of several applicable local models speaks: that of the nearest centre, or all, by the mean of their scores.
     standardize : bool, default=True
         Whether to bring all columns to mean 0 and standard deviation 1 first. The priors expect that. Everything is
         reported in the user's units all the same.
@@ -558,8 +629,9 @@ _PARAMETERS = """
     Attributes
     ----------
     localities_ : list of Locality
-        Each with center, radius, radius_mean, half_width, coef, intercept, n_rows and formula(), in the user's units. A
-        locality that no training row belongs to is dropped, with a warning.
+        Each with center, half_width, coef, intercept, n_rows and formula(), in the user's units, and with radius and
+        radius_mean, which are distances between standardised rows. A locality that no training row belongs to is dropped,
+        with a warning.
     exterior_ : LocalModel
         The linear model of the rows that no locality contains.
     posterior_ : Posterior
@@ -587,7 +659,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
             auto=_listed(CLASSIFICATION_TEMPERATURES),
             coef_scale="""
     coef_scale : "free" or "unit", default="free"
-        Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free is never worse.""",
+        Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free has the lower minimum.""",
             units="",
         )
         + """    classes_ : ndarray of (2,)
@@ -667,21 +739,18 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         -------
         self
         """
-        self._check_parameters()
-        encoded, names = self._read_table(X, reset=True)
-        points = self._read_points()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
+        encoded, names, weight, counted = self._prepare(X, sample_weight)
+        points = self._read_points()
         y = column_or_1d(y, warn=True)
-        check_consistent_length(encoded, y)
-        if y.dtype.kind == "f":
-            check_finite(y[:, None], ("y",), "y")
-        elif y.dtype.kind == "O":
-            check_present(y, "y", "y")
-        check_classification_targets(y)
-        weight = self._weights(sample_weight, encoded)
-        counted = weight > 0
+        check_consistent_length(counted, y)
         labels = y[counted]
+        if labels.dtype.kind == "f":
+            check_finite(labels[:, None], ("y",), "y")
+        elif labels.dtype.kind == "O":
+            check_present(labels, "y", "y")
+        check_classification_targets(labels)
         classes = np.unique(labels)
         if len(classes) > 2:
             raise ValueError(
@@ -690,16 +759,14 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
             )
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only, {classes[0]!r}, in {int(counted.sum())} rows of positive weight; a classifier needs two "
-                "classes."
+                f"y has one class only, {classes[0]!r}, in {len(labels)} rows of positive weight; a classifier needs two classes."
             )
         self.classes_ = classes
-        target = np.where(labels == classes[1], 1.0, -1.0)
-        self._fit(_Table(encoded[counted], target, weight[counted]), points, names)
+        self._fit(_Table(encoded, np.where(labels == classes[1], 1.0, -1.0), weight), points, names)
         return self
 
-    def _said(self, readings: prediction.Readings) -> Array:
-        return np.asarray(readings.mean / np.sqrt(readings.variance))
+    def _free_coef_scale(self) -> bool:
+        return self.coef_scale == "free"
 
     def _score_said(self, said: Array, rows: Rows) -> float:
         return float(accuracy_score(rows.target, np.where(said > 0, 1.0, -1.0), sample_weight=rows.weight))
@@ -722,7 +789,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         ndarray, (n_rows,)
         """
         readings = self._readings(X)
-        positive = prediction.spoken(readings, self._said(readings), self.overlap) > 0
+        positive = prediction.spoken(readings, self.overlap) > 0
         return np.asarray(self.classes_[positive.astype(int)])
 
     def predict_proba(self, X: Any) -> Array:
@@ -746,7 +813,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         ndarray of bool, (n_rows,)
         """
         readings = self._readings(X)
-        return np.asarray(prediction.spread(readings, (self._said(readings) > 0).astype(float)) > 0)
+        return np.asarray(prediction.spread(readings, (readings.mean > 0).astype(float)) > 0)
 
     def predict_set(self, X: Any) -> list[AnyArray]:
         """All labels that applicable models give, for each row.
@@ -756,7 +823,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         list of n_rows arrays
         """
         readings = self._readings(X)
-        positive = self._said(readings) > 0
+        positive = readings.mean > 0
         applicable = readings.applicable
         some = np.column_stack([(applicable & ~positive).any(axis=1), (applicable & positive).any(axis=1)])
         return [self.classes_[row] for row in some]
@@ -846,35 +913,32 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         -------
         self
         """
-        self._check_parameters()
-        encoded, names = self._read_table(X, reset=True)
-        points = self._read_points()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
+        encoded, names, weight, counted = self._prepare(X, sample_weight)
+        points = self._read_points()
         y = column_or_1d(y, warn=True, dtype=np.float64)
-        check_consistent_length(encoded, y)
-        check_finite(y[:, None], ("y",), "y")
-        weight = self._weights(sample_weight, encoded)
-        counted = weight > 0
-        self._fit(_Table(encoded[counted], y[counted], weight[counted]), points, names)
+        check_consistent_length(counted, y)
+        target = y[counted]
+        check_finite(target[:, None], ("y",), "y")
+        self._fit(_Table(encoded, target, weight), points, names)
         return self
 
-    def _store_more(self, table: _Table) -> None:
-        self.target_scale_ = self._units.target_scale
-        residual = self._predicted(self._read(table.X)) - table.target
+    def _store_more(self, table: _Table, readings: prediction.Readings) -> None:
+        self.target_scale_ = self._fitted.units.target_scale
+        residual = self._predicted(readings) - table.target
         self.residual_scale_ = float(np.sqrt(np.average(residual**2, weights=table.weight)))
-
-    def _said(self, readings: prediction.Readings) -> Array:
-        return readings.mean
 
     def _score_said(self, said: Array, rows: Rows) -> float:
         if len(rows) < 2:
             return -float(np.average((said - rows.target) ** 2, weights=rows.weight))
         return float(r2_score(rows.target, said, sample_weight=rows.weight))
 
+    def _in_units(self, said: Array) -> Array:
+        return said * self._fitted.units.target_scale + self._fitted.units.target_center
+
     def _predicted(self, readings: prediction.Readings) -> Array:
-        said = prediction.spoken(readings, readings.mean, self.overlap)
-        return said * self._units.target_scale + self._units.target_center
+        return self._in_units(prediction.spoken(readings, self.overlap))
 
     def predict(self, X: Any) -> Array:
         """Prediction of the model that speaks for each row.
@@ -901,7 +965,7 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         if tolerance is not None and not tolerance >= 0:
             raise ValueError(f"tolerance must be a number >= 0, in the units of the target; got {tolerance!r}.")
         readings = self._readings(X)
-        apart = prediction.spread(readings, readings.mean) * self._units.target_scale
+        apart = prediction.spread(readings, readings.mean) * self.target_scale_
         return np.asarray(apart > (self.residual_scale_ if tolerance is None else tolerance))
 
     def predict_set(self, X: Any) -> list[Array]:
@@ -912,5 +976,5 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         list of n_rows arrays
         """
         readings = self._readings(X)
-        said = readings.mean * self._units.target_scale + self._units.target_center
+        said = self._in_units(readings.mean)
         return [np.sort(row[which]) for row, which in zip(said, readings.applicable, strict=True)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._typing import Array
 
-__all__ = ["LocalModel", "Locality", "Units"]
+__all__ = ["LocalModel", "Locality", "Units", "moments"]
 
 
 @dataclass(frozen=True)
@@ -16,45 +16,43 @@ class Units:
     """Between the user's units and the standardised ones: z = (x - center) * inverse_scale, and alike for the target."""
 
     center: Array  # (n_columns,)
-    inverse_scale: Array  # (n_columns,); 0 for a constant column, which then counts nowhere
+    inverse_scale: Array  # (n_columns,)
     target_center: float
     target_scale: float
 
     @classmethod
     def of(cls, X: Array, target: Array, weight: Array, standardize: bool, scale_target: bool) -> Units:
-        """Weighted means and standard deviations. A column that varies by rounding alone counts as constant."""
-        total = weight.sum()
+        """Weighted means and standard deviations. A column that happens to be constant among these rows becomes 0."""
+        share = weight / weight.sum()
         d = X.shape[1]
         center, inverse_scale = np.zeros(d), np.ones(d)
         if standardize:
-            center, scale = _moments(X, weight / total)
+            center, scale = moments(X, share)
             inverse_scale = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
         target_center, target_scale = 0.0, 1.0
         if scale_target:
-            middle, size = _moments(target[:, None], weight / total)
+            middle, size = moments(target[:, None], share)
             target_center, target_scale = float(middle[0]), float(size[0]) or 1.0
         return cls(center, inverse_scale, target_center, target_scale)
 
     def standardized(self, X: Array) -> Array:
         return (X - self.center) * self.inverse_scale
 
-    def original(self, Z: Array) -> Array:
-        """The user's units of standardised points; the training value in constant columns."""
-        scale = np.divide(1.0, self.inverse_scale, out=np.zeros_like(self.inverse_scale), where=self.inverse_scale > 0)
-        return Z * scale + self.center
 
-
-def _moments(X: Array, share: Array) -> tuple[Array, Array]:
-    """Weighted means and standard deviations; 0 for a column whose spread is no more than rounding."""
+def moments(X: Array, share: Array) -> tuple[Array, Array]:
+    """Means and standard deviations under weights that add up to 1; 0 for a column whose spread is no more than rounding."""
     shift = X[0]  # keeps the digits of columns far from 0
     moved = X - shift
+    reach = np.abs(moved).max(axis=0)
+    unit = np.where(reach > 0, reach, 1.0)  # so that squares neither over- nor underflow
+    moved = moved / unit
     mean = share @ moved
-    scale = np.sqrt(share @ (moved - mean) ** 2)
+    scale = np.sqrt(share @ (moved - mean) ** 2) * unit
     rounding = 4.0 * np.finfo(float).eps * np.abs(X).max(axis=0)
-    return mean + shift, np.where(scale > rounding, scale, 0.0)
+    return mean * unit + shift, np.where(scale > rounding, scale, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LocalModel:
     """A linear model in the user's units: score or prediction = intercept + sum of coef * column."""
 
@@ -79,7 +77,7 @@ class LocalModel:
         return text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Locality(LocalModel):
     """A ball and the linear model that applies in it.
 

@@ -1,4 +1,4 @@
-"""The bound that training minimises, L_S(Q) + KL(Q || P) / lambda, with its gradient, as sums over blocks of rows.
+"""What training minimises, L_S(Q) + KL(Q || P) / lambda, with its gradient, as sums over blocks of rows.
 
     L_S(Q) = sum_rows weight [ sum_i omega_i l_i + prod_i (1 - omega_i) l_ext ] / sum_rows weight
 

@@ -35,10 +35,10 @@ class Solution:
 class Record:
     """One line of an estimator's `path_`: what a start gave at one inverse temperature."""
 
-    stage: str  # "selection": on the training part of the rows; "final": on all rows
+    stage: str  # "selection": on the training part of the rows; "final": on all rows, dead localities dropped
     inverse_temperature: float
-    start: int
-    objective: float
+    start: int  # number of the start that the search goes back to
+    objective: float  # like the estimator's objective_ and gibbs_risk_, in the user's units
     gibbs_risk: float
     kl: float
     n_iter: int
@@ -150,6 +150,8 @@ def nadam(
             ahead = (1.0 - now) / (1.0 - product) * gradient + later / (1.0 - product * later) * first[name]
             changed[name] = getattr(posterior, name) - _NADAM_RATES[name] * ahead / size
         posterior = _clipped(replace(posterior, **changed), free)
+    if not converged and objective.value(posterior) < best_value:
+        best_posterior = posterior
     return _solution(objective, best_posterior, step, converged, message)
 
 

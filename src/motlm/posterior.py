@@ -15,15 +15,20 @@ __all__ = ["FREE_SCALES", "Packing", "Posterior", "Prior"]
 _POSITIVE = ("center_scale", "radius_shape", "radius_rate", "coef_scale", "intercept_scale")
 FREE_SCALES = (1e-4, 10.0)
 """Range of the posterior scales of weights and intercepts (their priors are near 1)."""
-_MEAN_RADIUS = (1e-2, 1e3)
+_LIMITS = LIMITS | {
+    "radius_rate": (1e-2, 1e3),  # of the mean radius, shape / rate, by which the rate is searched
+    "coef_scale": FREE_SCALES,
+    "intercept_scale": FREE_SCALES,
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Prior:
     """Laws of a locality and its model before any row was seen; the defaults are the paper's.
 
-    Means and scales are in standardised units. Each entry is a number, or an array that broadcasts over the localities
-    (over the localities and the exterior for the last four).
+    Means and scales are in standardised units. Each entry is a number, or an array: one number for each locality (and the
+    exterior, for the last four), a row of coordinates for each in `center` and `coef`. A prior must lie where the search may
+    go: scales of centres within 0.001 and 2, other scales within 0.0001 and 10, shapes within 0.5 and 1000.
     """
 
     center: ArrayLike = 0.0
@@ -42,9 +47,34 @@ class Prior:
                 raise ValueError(f"Prior.{field.name} must be finite; got {value}.")
             if field.name in _POSITIVE and not np.all(value > 0):
                 raise ValueError(f"Prior.{field.name} must be positive; got {value}.")
+            low, high = _LIMITS.get(field.name, (-np.inf, np.inf))
+            if field.name != "radius_rate" and not np.all((low <= value) & (value <= high)):
+                raise ValueError(
+                    f"Prior.{field.name} must lie between {low:g} and {high:g}, where posteriors are sought; got {value}."
+                )
+
+    def expanded(self, n_localities: int, n_columns: int) -> Prior:
+        """The same prior with every entry an array of its full shape."""
+        shapes = {
+            "center": (n_localities, n_columns),
+            "coef": (n_localities + 1, n_columns),
+            **dict.fromkeys(("center_scale", "radius_shape", "radius_rate"), (n_localities,)),
+            **dict.fromkeys(("coef_scale", "intercept", "intercept_scale"), (n_localities + 1,)),
+        }
+        full = {}
+        for name, shape in shapes.items():
+            value = np.asarray(getattr(self, name), dtype=float)
+            if value.ndim not in (0, len(shape)) or (value.ndim and value.shape != shape):
+                raise ValueError(f"Prior.{name} must be a number or an array of shape {shape}; got shape {value.shape}.")
+            full[name] = np.broadcast_to(value, shape)
+        return Prior(**full)
+
+    def keep(self, kept: Sequence[int]) -> Prior:
+        """The prior of these localities alone, and of the exterior; for a prior that is `expanded`."""
+        return Prior(**_kept(self, kept, len(np.asarray(self.radius_shape))))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Posterior:
     """Independent laws of all parameters; the exterior model is the last row of the last four arrays.
 
@@ -72,14 +102,16 @@ class Posterior:
 
     def keep(self, kept: Sequence[int]) -> Posterior:
         """The posterior of these localities alone, in this order, with the exterior model."""
-        inside = list(kept)
-        models = [*inside, self.n_localities]
-        return Posterior(
-            **{
-                field.name: getattr(self, field.name)[inside if field.name.startswith(("center", "radius")) else models]
-                for field in fields(self)
-            }
-        )
+        return Posterior(**_kept(self, kept, self.n_localities))
+
+
+def _kept(laws: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:
+    inside = list(kept)
+    models = [*inside, n_localities]
+    return {
+        field.name: getattr(laws, field.name)[inside if field.name.startswith(("center", "radius")) else models]
+        for field in fields(laws)
+    }
 
 
 class Packing:
@@ -129,11 +161,10 @@ class Packing:
 
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the vector."""
-        limits = LIMITS | {"radius_rate": _MEAN_RADIUS, "coef_scale": FREE_SCALES, "intercept_scale": FREE_SCALES}
         lower, upper = [], []
         for name in self.free:
             size = getattr(self.template, name).size
-            low, high = np.log(limits[name]) if name in limits else (-np.inf, np.inf)
+            low, high = np.log(_LIMITS[name]) if name in _LIMITS else (-np.inf, np.inf)
             lower.append(np.full(size, low))
             upper.append(np.full(size, high))
         return np.concatenate(lower), np.concatenate(upper)

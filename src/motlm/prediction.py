@@ -69,12 +69,12 @@ def mean_model(readings: Readings) -> Integers:
     return np.where(readings.member.sum(axis=1) > 1, -1, speaker)
 
 
-def spoken(readings: Readings, said: Array, overlap: str) -> Array:
-    """Of `said`, (n_rows, n_localities + 1), what is said in the end: by the nearest model, or by the mean of the applicable."""
+def spoken(readings: Readings, overlap: str) -> Array:
+    """The score that is said in the end: by the model of the nearest centre, or by the mean of the applicable models."""
     if overlap == "nearest":
-        return np.take_along_axis(said, nearest_model(readings)[:, None], axis=1)[:, 0]
+        return np.take_along_axis(readings.mean, nearest_model(readings)[:, None], axis=1)[:, 0]
     applicable = readings.applicable
-    return np.asarray((said * applicable).sum(axis=1) / applicable.sum(axis=1))
+    return np.asarray((readings.mean * applicable).sum(axis=1) / applicable.sum(axis=1))
 
 
 def votes(readings: Readings) -> tuple[Array, Array]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ._typing import AnyArray, Array, Integers
+from ._typing import AnyArray, Array, Booleans, Integers
 
-__all__ = ["Distinct", "Rows", "distinct_rows"]
+__all__ = ["Distinct", "Rows", "distinct_rows", "held_out"]
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,14 @@ def distinct_rows(X: Array, target: Array, weight: Array, rng: np.random.Generat
     return Distinct(order[starts], np.add.reduceat(weight[order], starts))
 
 
-def held_out(target: AnyArray, weight: Array, fraction: float, stratify: bool) -> AnyArray | None:
-    """Mask of the rows to hold out: the first `fraction` of the weight (of each class); None where a part would be empty.
+def held_out(target: AnyArray, fraction: float, stratify: bool) -> Booleans | None:
+    """Mask of the rows to hold out: the first `fraction` of them (of each class); None where a part would be empty.
 
-    The rows are taken to come in the random order of `distinct_rows`.
+    The rows are taken to come in the random order of `distinct_rows`. Weights do not matter: one heavy row is one row.
     """
     mask = np.zeros(len(target), dtype=bool)
     groups = [target == label for label in np.unique(target)] if stratify else [np.ones(len(target), dtype=bool)]
     for group in groups:
         where = np.flatnonzero(group)
-        before = np.cumsum(weight[where]) - weight[where]
-        chosen = where[before < fraction * weight[where].sum()]
-        if len(chosen) == len(where):
-            chosen = chosen[:-1]
-        mask[chosen] = True
+        mask[where[: min(int(np.ceil(fraction * len(where))), len(where) - 1)]] = True
     return None if not mask.any() or mask.all() else mask

@@ -21,7 +21,7 @@ z = D r / center_scale^2. Then every partial is a single integral of the positiv
 
 The trapezoidal rule in ln r converges exponentially for these (the integrand is analytic and vanishes at both ends), with
 the nodes laid around the mode. The value and its partial in the shape k are then integrals over D, from infinity inwards:
-no incomplete gamma function, and no non-central chi-square, is ever needed.
+no incomplete gamma function, nor its derivative in the shape, and no non-central chi-square law enters.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ __all__ = [
 ]
 
 LIMITS = {"center_scale": (1e-3, 2.0), "radius_shape": (0.5, 1000.0), "radius_rate": (0.05, 1000.0)}
-"""The range over which the accuracy below was checked; the optimisers stay inside it."""
+"""The range over which the accuracy is checked against reference values. Since upsilon depends on (rate D, rate center_scale,
+shape, n_features) only, nothing changes with the unit of distance; the search lets the rate go further."""
 
 _NEGLIGIBLE = 1e-13  # probability left out at each end of a table
 _NODES = 12  # Chebyshev nodes in each panel of a table

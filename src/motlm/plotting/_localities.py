@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array
+from ..columns import is_frame
 from ..localities import Locality
 
 __all__ = ["LocalitiesDisplay"]
@@ -63,16 +64,18 @@ class LocalitiesDisplay:
             raise ValueError(f"LocalitiesDisplay draws classifiers; got a {type(estimator).__name__}.")
         if estimator.n_features_in_ != 2:
             raise ValueError(f"LocalitiesDisplay draws models of 2 features; this one has {estimator.n_features_in_}.")
-        if any(locality.half_width is None for locality in estimator.localities_):
-            raise ValueError(f"the balls of metric={estimator.metric!r} are not drawn: only Euclidean ones are.")
         names = estimator.exterior_.feature_names
+        if len(names) != 2 or any("=" in name for name in names):
+            raise ValueError(f"LocalitiesDisplay draws models of 2 numeric features; this one has {', '.join(names)}.")
+        if estimator.points_of_interest is not None and estimator.metric not in ("euclidean", "l2", "minkowski"):
+            raise ValueError(f"LocalitiesDisplay draws Euclidean balls; this model has metric={estimator.metric!r}.")
         values = np.asarray(X, dtype=float)
         margin = 0.05 * np.ptp(values, axis=0)
         low, high = values.min(axis=0) - margin, values.max(axis=0) + margin
         xx0, xx1 = np.meshgrid(np.linspace(low[0], high[0], grid_resolution), np.linspace(low[1], high[1], grid_resolution))
         grid: Any = np.column_stack([xx0.ravel(), xx1.ravel()])
-        if hasattr(estimator, "feature_names_in_"):
-            grid = type(X)(dict(zip(estimator.feature_names_in_, grid.T, strict=True)))
+        if is_frame(X):
+            grid = type(X)(dict(zip(X.columns, grid.T, strict=True)))
         label = np.searchsorted(estimator.classes_, estimator.predict(grid)).reshape(xx0.shape)
         display = cls(
             xx0=xx0,
