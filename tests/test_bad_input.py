@@ -140,12 +140,12 @@ def test_constant_column_is_said_and_does_not_count(Estimator, rows) -> None:
 @BOTH
 def test_huge_column_beside_a_tiny_one(Estimator, rows) -> None:
     X, y = rows
-    plain, scaled = fit(Estimator, X, y), fit(Estimator, X * [1e12, 1e-12], y)
-    assert scaled.objective_ == pytest.approx(plain.objective_, rel=0.05)
-    assert np.isfinite(scaled.exterior_.coef).all()
-    for factor in (1e200, 1e-200):
-        extreme, same = fit(Estimator, X * factor, y, n_localities=0), fit(Estimator, X, y, n_localities=0)
-        assert extreme.objective_ == pytest.approx(same.objective_, rel=1e-5)
+    same = fit(Estimator, X, y, n_localities=0)
+    for factor in ([1e12, 1e-12], 1e200, 1e-200):
+        scaled = fit(Estimator, X * factor, y, n_localities=0)
+        assert scaled.objective_ == pytest.approx(same.objective_, rel=1e-5)
+        np.testing.assert_allclose(scaled.exterior_.coef * factor, same.exterior_.coef, rtol=1e-3, atol=1e-6)
+    assert np.isfinite(fit(Estimator, X * [1e12, 1e-12], y).objective_)
     far = fit(Estimator, X * [1e-6, 1.0] + [1e6, 0.0], y)
     assert np.isfinite(far.predict(X * [1e-6, 1.0] + [1e6, 0.0]).astype(float)).all()
 

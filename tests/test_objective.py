@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import gamma, ncx2
 
 from motlm.losses import LOSSES, Squared, ZeroOne
-from motlm.objective import VICINITIES, KnownCenters, LearnedCenters, Objective, gates
+from motlm.objective import VICINITIES, KnownCenters, LearnedCenters, Objective, gates, with_best_models
 from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows
 
@@ -219,6 +219,24 @@ def test_the_best_free_scale_has_the_closed_form(rng: np.random.Generator) -> No
 
     assert kl(rho) == pytest.approx(0.5 * d * np.log1p(u @ u / d))
     assert kl(rho) < min(kl(0.99 * rho), kl(1.01 * rho), kl(1.0))
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+@EACH_VICINITY
+def test_the_best_models_of_the_squared_loss_have_no_gradient_left(vicinity, n: int, rng: np.random.Generator) -> None:
+    q = random_posterior(rng, n, 3, vicinity)
+    rows = random_rows(rng, 60, q, vicinity, Squared())
+    prior = Prior(
+        coef=rng.normal(size=(n + 1, 3)), coef_scale=rng.uniform(0.5, 2, size=n + 1), intercept=0.3, intercept_scale=0.7
+    )
+    objective = Objective(Squared(), vicinity, prior, rows, 1.7, block=17)
+    better = with_best_models(objective, q, objective.tables(q))
+    value, gradient = objective.value_and_gradient(better)
+    assert value <= objective.value(q)
+    for name in ("coef", "coef_scale", "intercept", "intercept_scale"):
+        np.testing.assert_allclose(getattr(gradient, name), 0.0, atol=1e-12)
+    for name in ("center", "radius_shape", "radius_rate"):
+        np.testing.assert_array_equal(getattr(better, name), getattr(q, name))
 
 
 def test_gates_by_definition(rng: np.random.Generator) -> None:

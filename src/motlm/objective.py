@@ -8,7 +8,7 @@ with omega_i the row's membership in locality i and l_i the Gibbs loss of model 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,7 +20,18 @@ from .posterior import Posterior, Prior
 from .rows import Rows
 from .vicinity import Table, theta_table, upsilon_table
 
-__all__ = ["VICINITIES", "BlockSums", "KnownCenters", "LearnedCenters", "Objective", "Vicinity", "block_sums", "gates"]
+__all__ = [
+    "VICINITIES",
+    "BlockSums",
+    "KnownCenters",
+    "LearnedCenters",
+    "Objective",
+    "Vicinity",
+    "block_sums",
+    "gates",
+    "memberships",
+    "with_best_models",
+]
 
 BLOCK = 8192  # rows; a block's arrays stay in a second-level cache for a few localities
 
@@ -134,6 +145,50 @@ def block_sums(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterio
     return BlockSums(total, Posterior(**partials))
 
 
+def memberships(vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, rows: Rows) -> Array:
+    """omega, (n_localities, n_rows)."""
+    omega = np.empty((posterior.n_localities, len(rows)))
+    for i, table in enumerate(tables):
+        omega[i] = table.look_up(table.value, table.place(vicinity.distance(posterior, i, rows)))
+    return omega
+
+
+def with_best_models(objective: Objective, posterior: Posterior, tables: Sequence[Table]) -> Posterior:
+    """For the squared loss: the posterior with the linear models that are best for its localities, in closed form.
+
+    Given the gates g the objective is quadratic in each model's means and separable in its scales:
+    a weighted ridge regression towards the prior means, and, with l = inverse_temperature and prior scales r0, s0,
+    rho^2 = d / (d / r0^2 + 2 l sum g |x|^2),  sigma^2 = 1 / (1 / s0^2 + 2 l sum g).
+    """
+    n, d = posterior.n_localities, posterior.coef.shape[1]
+    prior, twice = objective.prior, 2.0 * objective.inverse_temperature
+    gram, moment = np.zeros((n + 1, d + 1, d + 1)), np.zeros((n + 1, d + 1))
+    norm2 = np.zeros(n + 1)
+    for rows in objective.rows.blocks(objective.block):
+        gate, _ = gates(memberships(objective.vicinity, tables, posterior, rows))
+        gate *= rows.weight
+        design = np.column_stack([rows.features, np.ones(len(rows))])
+        for i in range(n + 1):
+            gram[i] += (design * gate[i][:, None]).T @ design
+        moment += gate * rows.target @ design
+        norm2 += gate @ rows.features_norm2
+    coef_scale0, intercept_scale0 = (
+        np.broadcast_to(np.asarray(scale, dtype=float), n + 1) for scale in (prior.coef_scale, prior.intercept_scale)
+    )
+    pull = np.concatenate([np.repeat(coef_scale0[:, None], d, axis=1), intercept_scale0[:, None]], axis=1) ** -2.0 / twice
+    means0 = np.column_stack(
+        [np.broadcast_to(np.asarray(prior.coef, dtype=float), (n + 1, d)), np.broadcast_to(prior.intercept, n + 1)]
+    )
+    means = np.linalg.solve(gram + pull[:, :, None] * np.eye(d + 1), (moment + pull * means0)[:, :, None])[:, :, 0]
+    return replace(
+        posterior,
+        coef=means[:, :d],
+        intercept=means[:, d],
+        coef_scale=np.sqrt(d / (d / coef_scale0**2 + twice * norm2)) if d else coef_scale0,
+        intercept_scale=np.sqrt(1.0 / (1.0 / intercept_scale0**2 + twice * gram[:, d, d])),
+    )
+
+
 def _sum(parts: Sequence[BlockSums]) -> BlockSums:
     if len(parts) == 1:
         return parts[0]
@@ -152,16 +207,16 @@ class Objective:
     inverse_temperature: float
     block: int = BLOCK
 
-    def _tables(self, posterior: Posterior) -> list[Table]:
+    def tables(self, posterior: Posterior) -> list[Table]:
         return [self.vicinity.table(posterior, i) for i in range(posterior.n_localities)]
 
     @property
     def total_weight(self) -> float:
         return float(self.rows.weight.sum())
 
-    def sums(self, posterior: Posterior) -> BlockSums:
-        """Sums over all rows."""
-        tables = self._tables(posterior)
+    def sums(self, posterior: Posterior, tables: Sequence[Table] | None = None) -> BlockSums:
+        """Sums over all rows. Tables that are at hand for this posterior's localities need not be made again."""
+        tables = self.tables(posterior) if tables is None else tables
         return _sum([block_sums(self.loss, self.vicinity, tables, posterior, rows) for rows in self.rows.blocks(self.block)])
 
     def kl(self, posterior: Posterior) -> float:
@@ -175,9 +230,9 @@ class Objective:
     def value(self, posterior: Posterior) -> float:
         return self.value_and_gradient(posterior)[0]
 
-    def value_and_gradient(self, posterior: Posterior) -> tuple[float, Posterior]:
+    def value_and_gradient(self, posterior: Posterior, tables: Sequence[Table] | None = None) -> tuple[float, Posterior]:
         """The objective, and its partials as a posterior-shaped record."""
-        sums = self.sums(posterior)
+        sums = self.sums(posterior, tables)
         kl, kl_partials = self._kl_and_partials(posterior)
         weight = self.total_weight
         temperature = 1.0 / (self.inverse_temperature * weight)

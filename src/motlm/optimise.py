@@ -11,8 +11,10 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from ._typing import Array
-from .objective import Objective
+from .losses import Squared
+from .objective import Objective, with_best_models
 from .posterior import Packing, Posterior
+from .vicinity import Table
 
 __all__ = ["SOLVERS", "Record", "Solution", "best", "lbfgs", "nadam", "paths"]
 
@@ -47,6 +49,7 @@ class Record:
 
 
 Solver = Callable[..., Solution]
+_MODELS = ("coef", "coef_scale", "intercept", "intercept_scale")
 
 
 def _solution(objective: Objective, posterior: Posterior, n_iter: int, converged: bool, message: str) -> Solution:
@@ -60,14 +63,28 @@ def lbfgs(
 ) -> Solution:
     """scipy's L-BFGS-B on the packed posterior, positives as logarithms and kept within the range of the tables.
 
+    With the squared loss the linear models are eliminated: at each point they are the best ones for the localities there, in
+    closed form, and only the localities are searched (the gradient is the same, by the envelope theorem).
+
     It stops when a step lowers the objective by less than `tol` (default 1e-8) relatively, or at a flat gradient.
     """
+    eliminated = isinstance(objective.loss, Squared) and set(_MODELS) <= set(free)
+    if eliminated:
+        free = [name for name in free if name not in _MODELS]
+        start = with_best_models(objective, start, objective.tables(start))
+        if start.n_localities == 0:
+            return _solution(objective, start, 1, True, "closed form")
     packing = Packing(start, free)
     lower, upper = packing.bounds()
 
-    def value_and_gradient(vector: Array) -> tuple[float, Array]:
+    def at(vector: Array) -> tuple[Posterior, list[Table]]:
         posterior = packing.unpack(vector)
-        value, partials = objective.value_and_gradient(posterior)
+        tables = objective.tables(posterior)
+        return with_best_models(objective, posterior, tables) if eliminated else posterior, tables
+
+    def value_and_gradient(vector: Array) -> tuple[float, Array]:
+        posterior, tables = at(vector)
+        value, partials = objective.value_and_gradient(posterior, tables)
         return value, packing.pack_gradient(posterior, partials)
 
     result = minimize(
@@ -86,7 +103,7 @@ def lbfgs(
         },
     )
     # status 2 is a line search that found no further decrease: rounding, at the bottom
-    return _solution(objective, packing.unpack(result.x), int(result.nit), result.status != 1, str(result.message))
+    return _solution(objective, at(result.x)[0], int(result.nit), result.status != 1, str(result.message))
 
 
 _NADAM_RATES = {
