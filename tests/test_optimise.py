@@ -11,7 +11,7 @@ from motlm.objective import VICINITIES, LearnedCenters, Objective
 from motlm.optimise import SOLVERS, best, nadam, paths
 from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows, distinct_rows, held_out
-from motlm.starts import paper_draw, placed_at_rows
+from motlm.starts import lowest, paper_draw, placed_at_rows
 
 FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
 EACH_VICINITY = pytest.mark.parametrize("vicinity", VICINITIES, ids=lambda vicinity: type(vicinity).__name__)
@@ -103,6 +103,15 @@ def test_same_paths_for_any_number_of_jobs(rng: np.random.Generator) -> None:
     assert [[s.objective for s in path] for path in one] == [[s.objective for s in path] for path in two]
     last = [path[-1] for path in one]
     assert last[best(last)].objective == min(s.objective for s in last)
+
+
+def test_screening_keeps_the_lowest(rng: np.random.Generator) -> None:
+    rows = Rows.of(rng.normal(size=(30, 2)), np.sign(rng.normal(size=30)))
+    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
+    candidates = [placed_at_rows(rows, None, 2, False, rng) for _ in range(8)]
+    kept = lowest(objective, candidates, 3)
+    values = sorted(objective.value(one) for one in candidates)
+    assert [objective.value(one) for one in kept] == values[:3]
 
 
 def test_starts_have_the_right_sizes(rng: np.random.Generator) -> None:

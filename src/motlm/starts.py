@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ._typing import Array
+from .objective import Objective
 from .posterior import Posterior
 from .rows import Rows
 
-__all__ = ["paper_draw", "placed_at_rows"]
+__all__ = ["lowest", "paper_draw", "placed_at_rows"]
 
 _RIDGE = 1.0  # one pseudo-row per weight, as a standard normal prior has
 _SHAPE = 25.0  # the radius starts with a spread of a fifth of itself
@@ -45,6 +49,13 @@ def placed_at_rows(rows: Rows, points: Array | None, n_localities: int, unit_sca
         intercept=intercept,
         intercept_scale=np.full(n + 1, 0.3),
     )
+
+
+def lowest(objective: Objective, candidates: Sequence[Posterior], count: int) -> list[Posterior]:
+    """The candidates at which the objective is lowest, best first."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        values = [objective.value(candidate) for candidate in candidates]
+    return [candidates[i] for i in np.argsort(values, kind="stable")[:count]]
 
 
 def _ridge(rows: Rows, chosen: Array) -> tuple[Array, float]:
