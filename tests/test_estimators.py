@@ -15,6 +15,14 @@ from motlm.vicinity import theta, upsilon
 
 POINTS = [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]
 RADII = [0.85, 0.4, 0.85]
+SHORT = {
+    "n_localities": 1,
+    "n_starts": 2,
+    "inverse_temperature": (1.0, 4.0),
+    "max_iter": 60,
+    "tol": 1e-5,
+    "random_state": 3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -202,20 +210,12 @@ def test_no_locality_is_ridge_regression(rng: np.random.Generator) -> None:
 
 def test_same_seed_same_model_for_any_jobs_and_row_order(rng: np.random.Generator) -> None:
     X, y = make_clf_case1(200, random_state=0)
-    parameters = {
-        "n_localities": 1,
-        "n_starts": 2,
-        "inverse_temperature": (1.0, 4.0),
-        "max_iter": 60,
-        "tol": 1e-5,
-        "random_state": 3,
-    }
     order = rng.permutation(len(X))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
-        one = LocalMixtureClassifier(n_jobs=1, **parameters).fit(X, y)
-        two = LocalMixtureClassifier(n_jobs=2, **parameters).fit(X[order], y[order])
-        three = LocalMixtureClassifier(n_jobs=1, **parameters | {"random_state": 4}).fit(X, y)
+        one = LocalMixtureClassifier(n_jobs=1, **SHORT).fit(X, y)
+        two = LocalMixtureClassifier(n_jobs=2, **SHORT).fit(X[order], y[order])
+        three = LocalMixtureClassifier(n_jobs=1, **SHORT | {"random_state": 4}).fit(X, y)
     np.testing.assert_array_equal(one.posterior_.coef, two.posterior_.coef)
     assert one.objective_ == two.objective_
     assert one.objective_ != three.objective_
@@ -225,18 +225,10 @@ def test_weights_count_as_repetition_and_zero_as_absence(rng: np.random.Generato
     X, y = make_clf_case1(150, random_state=0)
     count = rng.integers(0, 3, size=len(X))
     index = np.repeat(np.arange(len(X)), count)
-    parameters = {
-        "n_localities": 1,
-        "n_starts": 2,
-        "inverse_temperature": (1.0, 4.0),
-        "max_iter": 60,
-        "tol": 1e-5,
-        "random_state": 3,
-    }
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
-        weighted = LocalMixtureClassifier(**parameters).fit(X, y, sample_weight=count)
-        repeated = LocalMixtureClassifier(**parameters).fit(X[index], y[index])
+        weighted = LocalMixtureClassifier(**SHORT).fit(X, y, sample_weight=count)
+        repeated = LocalMixtureClassifier(**SHORT).fit(X[index], y[index])
     np.testing.assert_array_equal(weighted.posterior_.coef, repeated.posterior_.coef)
     # n_rows counts rows, whatever they weigh
     assert weighted.exterior_.n_rows <= (count > 0).sum()

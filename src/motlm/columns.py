@@ -32,9 +32,7 @@ def _is_numeric(column: Any) -> bool:
     if hasattr(dtype, "is_numeric"):  # polars
         if dtype.is_numeric() or str(dtype) == "Boolean":
             return True
-        kind = "O"
-        if dtype.is_temporal():
-            kind = "M"
+        kind = "M" if dtype.is_temporal() else "O"
     else:
         kind = getattr(dtype, "kind", "O")
     if kind in "mM":

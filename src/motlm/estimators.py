@@ -28,7 +28,7 @@ from ._typing import AnyArray, Array, Booleans, Integers
 from .columns import Columns, check_finite, check_present, has_text, is_frame
 from .localities import Locality, LocalModel, Units, moments
 from .losses import Loss, Squared, ZeroOne
-from .objective import KnownCenters, LearnedCenters, Objective, Vicinity
+from .objective import KnownCenters, LearnedCenters, Objective, Vicinity, tables_of
 from .optimise import SOLVERS, Record, Solution, best, paths
 from .posterior import Posterior, Prior
 from .rows import Rows, distinct_rows, held_out
@@ -253,23 +253,22 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             return [starts.paper_draw(rows, points, n, not self._scale_target, rng) for _ in range(self.n_starts)]
         if n == 0:  # one minimum, which every start finds
             return [starts.placed_at_rows(rows, points, 0, not self._free_coef_scale(), rng)]
-        candidates = [
-            starts.placed_at_rows(rows, points, n, not self._free_coef_scale(), rng) for _ in range(_SCREENED * self.n_starts)
-        ]
+        unit = not self._free_coef_scale()
+        candidates = [starts.placed_at_rows(rows, points, n, unit, rng) for _ in range(_SCREENED * self.n_starts)]
         return starts.lowest(problem.objective(max(self._temperatures())), candidates, self.n_starts)
 
     def _held_out_score(self, problem: _Problem, posterior: Posterior, rows: Rows) -> tuple[float, float]:
         """Score of the predictions, and the Gibbs risk, on held-out rows."""
-        radius = prediction.radii(problem.vicinity, posterior)
-        readings = prediction.read(problem.vicinity, posterior, radius, rows)
-        risk = replace(problem, rows=rows).objective(1.0).gibbs_risk(posterior)
+        tables = tables_of(problem.vicinity, posterior)
+        readings = prediction.read(problem.vicinity, tables, posterior, prediction.radii(tables), rows)
+        risk = replace(problem, rows=rows).objective(1.0).gibbs_risk(posterior, tables)
         return self._score_said(prediction.spoken(readings, self.overlap), rows), risk
 
     def _without_dead(self, found: _Found) -> _Found:
         """Drop the localities that no row belongs to, search on without them, until all have rows."""
         solution, problem = found.solution, found.problem
-        radius = prediction.radii(problem.vicinity, solution.posterior)
-        member = prediction.read(problem.vicinity, solution.posterior, radius, problem.rows).member
+        tables = tables_of(problem.vicinity, solution.posterior)
+        member = prediction.read(problem.vicinity, tables, solution.posterior, prediction.radii(tables), problem.rows).member
         alive = [int(i) for i in np.flatnonzero(member.any(axis=0))]
         if len(alive) == solution.posterior.n_localities:
             return found
@@ -299,7 +298,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _keep(self, found: _Found, table: _Table, centers: Array | None, names: tuple[str, ...], records: list[Record]) -> None:
         solution, unit = found.solution, found.problem.units.target_scale**2
         self._fitted = replace(found.problem, rows=_NO_ROWS)
-        self._radius = prediction.radii(self._fitted.vicinity, solution.posterior)
+        self._radius = prediction.radii(tables_of(self._fitted.vicinity, solution.posterior))
         self.posterior_ = solution.posterior
         self.objective_ = solution.objective * unit
         self.gibbs_risk_ = solution.gibbs_risk * unit
@@ -446,8 +445,9 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Array) -> prediction.Readings:
         """Readings of encoded rows."""
+        vicinity, posterior = self._fitted.vicinity, self.posterior_
         rows = self._fitted.rows_of(X, np.zeros(len(X)))
-        return prediction.read(self._fitted.vicinity, self.posterior_, self._radius, rows)
+        return prediction.read(vicinity, tables_of(vicinity, posterior), posterior, self._radius, rows)
 
     def _readings(self, X: Any) -> prediction.Readings:
         check_is_fitted(self)

@@ -18,18 +18,22 @@ from ._typing import Array
 from .losses import Loss
 from .posterior import Posterior, Prior
 from .rows import Rows
-from .vicinity import Table, theta_table, upsilon_table
+from .vicinity import Place, Table, theta_table, upsilon_table
 
 __all__ = [
     "VICINITIES",
     "BlockSums",
     "KnownCenters",
     "LearnedCenters",
+    "Located",
     "Objective",
     "Vicinity",
+    "block_loss",
     "block_sums",
     "gates",
-    "memberships",
+    "locate",
+    "scores",
+    "tables_of",
     "with_best_models",
 ]
 
@@ -75,9 +79,7 @@ class LearnedCenters:
         )
 
     def distance(self, posterior: Posterior, locality: int, rows: Rows) -> Array:
-        center = posterior.center[locality]
-        squared = rows.coordinates_norm2 - 2.0 * (rows.coordinates @ center) + center @ center
-        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))  # membership is smooth in the square, so its rounding does no harm
+        return rows.distance_from(posterior.center[locality])
 
 
 VICINITIES: tuple[Vicinity, ...] = (KnownCenters(), LearnedCenters())
@@ -108,17 +110,46 @@ def gates(omega: Array) -> tuple[Array, Array]:
     return np.concatenate([omega, exterior[None]]), others
 
 
+def tables_of(vicinity: Vicinity, posterior: Posterior) -> list[Table]:
+    """One table for each locality."""
+    return [vicinity.table(posterior, i) for i in range(posterior.n_localities)]
+
+
+class Located(NamedTuple):
+    """Where rows lie with respect to each locality."""
+
+    distance: Array  # (n_localities, n_rows)
+    places: list[Place]  # in each locality's table
+    omega: Array  # (n_localities, n_rows), probability of membership
+
+
+def locate(vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, rows: Rows) -> Located:
+    distance, omega = np.empty((2, posterior.n_localities, len(rows)))
+    places = []
+    for i, table in enumerate(tables):
+        distance[i] = vicinity.distance(posterior, i, rows)
+        places.append(table.place(distance[i]))
+        omega[i] = table.look_up(table.value, places[i])
+    return Located(distance, places, omega)
+
+
+def scores(posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
+    """Mean and variance of each model's score, (n_localities + 1, n_rows)."""
+    mean = posterior.coef @ rows.features.T + posterior.intercept[:, None]
+    return mean, posterior.coef_scale[:, None] ** 2 * rows.features_norm2 + posterior.intercept_scale[:, None] ** 2
+
+
+def block_loss(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, rows: Rows) -> float:
+    """The weighted sum of the loss over a block of rows."""
+    gate, _ = gates(locate(vicinity, tables, posterior, rows).omega)
+    return float(np.vdot(gate * rows.weight, loss.value_and_partials(rows.target, *scores(posterior, rows)).value))
+
+
 def block_sums(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, rows: Rows) -> BlockSums:
     """The chain rule, written once: from the kernels' partials to those of the posterior's fields."""
     n = posterior.n_localities
-    mean = posterior.coef @ rows.features.T + posterior.intercept[:, None]  # (n + 1, n_rows)
-    variance = posterior.coef_scale[:, None] ** 2 * rows.features_norm2 + posterior.intercept_scale[:, None] ** 2
-    model = loss.value_and_partials(rows.target, mean, variance)
-
-    places = [table.place(vicinity.distance(posterior, i, rows)) for i, table in enumerate(tables)]
-    omega = np.empty((n, len(rows)))
-    for i, (table, place) in enumerate(zip(tables, places, strict=True)):
-        omega[i] = table.look_up(table.value, place)
+    model = loss.value_and_partials(rows.target, *scores(posterior, rows))
+    _, places, omega = locate(vicinity, tables, posterior, rows)
     gate, others = gates(omega)
     gate *= rows.weight
     total = float(np.vdot(gate, model.value))
@@ -145,14 +176,6 @@ def block_sums(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterio
     return BlockSums(total, Posterior(**partials))
 
 
-def memberships(vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, rows: Rows) -> Array:
-    """omega, (n_localities, n_rows)."""
-    omega = np.empty((posterior.n_localities, len(rows)))
-    for i, table in enumerate(tables):
-        omega[i] = table.look_up(table.value, table.place(vicinity.distance(posterior, i, rows)))
-    return omega
-
-
 def with_best_models(objective: Objective, posterior: Posterior, tables: Sequence[Table]) -> Posterior:
     """For the squared loss: the posterior with the linear models that are best for its localities, in closed form.
 
@@ -165,7 +188,7 @@ def with_best_models(objective: Objective, posterior: Posterior, tables: Sequenc
     gram, moment = np.zeros((n + 1, d + 1, d + 1)), np.zeros((n + 1, d + 1))
     norm2 = np.zeros(n + 1)
     for rows in objective.rows.blocks(objective.block):
-        gate, _ = gates(memberships(objective.vicinity, tables, posterior, rows))
+        gate, _ = gates(locate(objective.vicinity, tables, posterior, rows).omega)
         gate *= rows.weight
         design = np.column_stack([rows.features, np.ones(len(rows))])
         for i in range(n + 1):
@@ -208,7 +231,7 @@ class Objective:
     block: int = BLOCK
 
     def tables(self, posterior: Posterior) -> list[Table]:
-        return [self.vicinity.table(posterior, i) for i in range(posterior.n_localities)]
+        return tables_of(self.vicinity, posterior)
 
     @property
     def total_weight(self) -> float:
@@ -223,12 +246,14 @@ class Objective:
         """KL(Q || P), eqs. 14, 20, 23 and 45 of the paper."""
         return self._kl_and_partials(posterior)[0]
 
-    def gibbs_risk(self, posterior: Posterior) -> float:
+    def gibbs_risk(self, posterior: Posterior, tables: Sequence[Table] | None = None) -> float:
         """L_S(Q)."""
-        return self.sums(posterior).loss / self.total_weight
+        tables = self.tables(posterior) if tables is None else tables
+        blocks = self.rows.blocks(self.block)
+        return sum(block_loss(self.loss, self.vicinity, tables, posterior, rows) for rows in blocks) / self.total_weight
 
     def value(self, posterior: Posterior) -> float:
-        return self.value_and_gradient(posterior)[0]
+        return self.gibbs_risk(posterior) + self.kl(posterior) / (self.inverse_temperature * self.total_weight)
 
     def value_and_gradient(self, posterior: Posterior, tables: Sequence[Table] | None = None) -> tuple[float, Posterior]:
         """The objective, and its partials as a posterior-shaped record."""
@@ -254,7 +279,7 @@ class Objective:
         radius = divergence.gamma(posterior.radius_shape, posterior.radius_rate, prior.radius_shape, prior.radius_rate)
         total = float(coef.value.sum() + intercept.value.sum() + radius.value.sum())
         center, center_scale = np.zeros_like(posterior.center), np.zeros(n)
-        if self.vicinity.learned and n:
+        if self.vicinity.learned:
             place = divergence.gaussian(posterior.center, posterior.center_scale, prior.center, prior.center_scale)
             total += float(place.value.sum())
             center, center_scale = place.mean, place.scale

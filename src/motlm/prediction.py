@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
 
 from ._typing import Array, Booleans, Integers
-from .objective import Vicinity, gates
+from .objective import Vicinity, gates, locate, scores
 from .posterior import Posterior
 from .rows import Rows
-from .vicinity import half_distance
+from .vicinity import Table, half_distance
 
 __all__ = ["OVERLAPS", "Readings", "mean_model", "nearest_model", "radii", "read", "spoken", "spread", "votes"]
 
@@ -34,24 +35,17 @@ class Readings:
         return np.column_stack([self.member, ~self.member.any(axis=1)])
 
 
-def radii(vicinity: Vicinity, posterior: Posterior) -> Array:
+def radii(tables: Sequence[Table]) -> Array:
     """Distance at which each membership is 1/2; 0 where it never is."""
-    return np.array([half_distance(vicinity.table(posterior, i)) for i in range(posterior.n_localities)])
+    return np.array([half_distance(table) for table in tables])
 
 
-def read(vicinity: Vicinity, posterior: Posterior, radius: Array, rows: Rows) -> Readings:
-    n = posterior.n_localities
-    distance = np.empty((len(rows), n))
-    omega = np.empty((len(rows), n))
-    for i in range(n):
-        table = vicinity.table(posterior, i)
-        distance[:, i] = vicinity.distance(posterior, i, rows)
-        omega[:, i] = table.look_up(table.value, table.place(distance[:, i]))
+def read(vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, radius: Array, rows: Rows) -> Readings:
+    distance, _, omega = locate(vicinity, tables, posterior, rows)
     np.clip(omega, 0.0, 1.0, out=omega)  # rounding in the last digits
-    mean = rows.features @ posterior.coef.T + posterior.intercept
-    variance = rows.features_norm2[:, None] * posterior.coef_scale**2 + posterior.intercept_scale**2
-    member = (distance <= radius) & (radius > 0)
-    return Readings(distance, omega, member, mean, variance)
+    mean, variance = scores(posterior, rows)
+    member = (radius >= distance.T) & (radius > 0)
+    return Readings(distance.T, omega.T, member, mean.T, variance.T)
 
 
 def nearest_model(readings: Readings) -> Integers:

@@ -37,6 +37,14 @@ class Rows:
             distance = np.empty((len(features), 0))
         return cls(features, norm2, features, norm2, distance, target, weight)
 
+    def distance_from(self, point: Array) -> Array:
+        """Euclidean distance of each row's coordinates from a point.
+
+        Rounding enters through the square, in which memberships are smooth, so that it does no harm.
+        """
+        squared = self.coordinates_norm2 - 2.0 * (self.coordinates @ point) + point @ point
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+
     def __len__(self) -> int:
         return len(self.features)
 

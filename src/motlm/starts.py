@@ -26,8 +26,7 @@ def placed_at_rows(rows: Rows, points: Array | None, n_localities: int, unit_sca
     if points is None:
         chosen = rng.choice(m, size=n, replace=False, p=rows.weight / rows.weight.sum())
         center = rows.coordinates[chosen]
-        squared = rows.coordinates_norm2[:, None] - 2.0 * rows.coordinates @ center.T + rows.coordinates_norm2[chosen]
-        distance = np.sqrt(np.maximum(squared, 0.0))
+        distance = np.array([rows.distance_from(point) for point in center]).reshape(n, m).T
         center_scale = np.full(n, _CENTER_SCALE)
     else:
         center, center_scale, distance = points, np.zeros(n), rows.distance

@@ -40,6 +40,7 @@ from .special import log_bessel_and_ratio, powers_from_values
 
 __all__ = [
     "LIMITS",
+    "Place",
     "Table",
     "ThetaPartials",
     "UpsilonPartials",
