@@ -36,20 +36,27 @@ class Units:
         return cls(center, inverse_scale, target_center, target_scale)
 
     def standardized(self, X: Array) -> Array:
-        return (X - self.center) * self.inverse_scale
+        Z = X - self.center
+        Z *= self.inverse_scale
+        return np.asarray(Z)
 
 
 def moments(X: Array, share: Array) -> tuple[Array, Array]:
     """Means and standard deviations under weights that add up to 1; 0 for a column whose spread is no more than rounding."""
-    shift = X[0]  # keeps the digits of columns far from 0
-    moved = X - shift
-    reach = np.abs(moved).max(axis=0)
-    unit = np.where(reach > 0, reach, 1.0)  # so that squares neither over- nor underflow
-    moved = moved / unit
-    mean = share @ moved
-    scale = np.sqrt(share @ (moved - mean) ** 2) * unit
-    rounding = 4.0 * np.finfo(float).eps * np.abs(X).max(axis=0)
-    return mean * unit + shift, np.where(scale > rounding, scale, 0.0)
+    mean, scale = np.empty((2, X.shape[1]))
+    for j in range(X.shape[1]):  # one at a time: no temporary the size of the table
+        column = X[:, j].astype(float)
+        largest = np.abs(column).max()
+        shift = column[0]  # keeps the digits of columns far from 0
+        column -= shift
+        unit = np.abs(column).max() or 1.0  # so that squares neither over- nor underflow
+        column /= unit
+        middle = share @ column
+        column -= middle
+        spread = np.sqrt(share @ (column * column)) * unit
+        mean[j] = middle * unit + shift
+        scale[j] = spread if spread > 4.0 * np.finfo(X.dtype).eps * largest else 0.0
+    return mean, scale
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import ndtr
 
 from ._typing import Array
+from .special import normal_tail_and_density
 
 __all__ = ["LOSSES", "Loss", "LossPartials", "Squared", "ZeroOne"]
 
@@ -38,10 +38,15 @@ class ZeroOne:
     name = "zero-one"
 
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
-        scale = np.sqrt(variance)
-        t = -y * mean / scale
-        density = np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi)
-        return LossPartials(ndtr(t), -y * density / scale, -0.5 * t * density / variance)
+        per_scale = 1.0 / np.sqrt(variance)
+        signed = y * per_scale
+        t = mean * signed
+        value, density = normal_tail_and_density(t)
+        by_variance = t * density
+        by_variance *= 0.5 * per_scale
+        by_variance *= per_scale
+        signed *= density
+        return LossPartials(value, np.negative(signed, out=signed), by_variance)
 
 
 class Squared:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple, Protocol
+from itertools import repeat
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ._typing import Array
 from .losses import Loss
 from .posterior import Posterior, Prior
 from .rows import Rows
-from .vicinity import Place, Table, theta_table, upsilon_table
+from .vicinity import Lookup, Place, Table, theta_tables, upsilon_tables
 
 __all__ = [
     "VICINITIES",
@@ -27,17 +28,19 @@ __all__ = [
     "LearnedCenters",
     "Located",
     "Objective",
+    "Sums",
     "Vicinity",
     "block_loss",
     "block_sums",
     "gates",
     "locate",
-    "scores",
-    "tables_of",
+    "lookup_of",
+    "models_and_distances",
+    "variances",
     "with_best_models",
 ]
 
-BLOCK = 8192  # rows; a block's arrays stay in a second-level cache for a few localities
+BLOCK = 8192  # rows; tuned: a block's arrays stay in a second-level cache for a few localities
 
 
 class Vicinity(Protocol):
@@ -46,22 +49,17 @@ class Vicinity(Protocol):
     learned: bool
     parameters: tuple[str, ...]  # fields of the posterior that a table has partials for, in its order
 
-    def table(self, posterior: Posterior, locality: int) -> Table: ...
-
-    def distance(self, posterior: Posterior, locality: int, rows: Rows) -> Array: ...
+    def tables(self, posterior: Posterior) -> list[Table]: ...
 
 
 class KnownCenters:
-    """Centres are given: membership is theta of the distance, in any metric."""
+    """Centres are given, and with them the rows' distances, in any metric: membership is theta."""
 
     learned = False
     parameters: tuple[str, ...] = ("radius_shape", "radius_rate")
 
-    def table(self, posterior: Posterior, locality: int) -> Table:
-        return theta_table(float(posterior.radius_shape[locality]), float(posterior.radius_rate[locality]))
-
-    def distance(self, posterior: Posterior, locality: int, rows: Rows) -> Array:
-        return rows.distance[:, locality]
+    def tables(self, posterior: Posterior) -> list[Table]:
+        return theta_tables(posterior.radius_shape, posterior.radius_rate)
 
 
 class LearnedCenters:
@@ -70,26 +68,22 @@ class LearnedCenters:
     learned = True
     parameters: tuple[str, ...] = ("center_scale", "radius_shape", "radius_rate")
 
-    def table(self, posterior: Posterior, locality: int) -> Table:
-        return upsilon_table(
-            posterior.center.shape[1],
-            float(posterior.center_scale[locality]),
-            float(posterior.radius_shape[locality]),
-            float(posterior.radius_rate[locality]),
+    def tables(self, posterior: Posterior) -> list[Table]:
+        return upsilon_tables(
+            posterior.center.shape[1], posterior.center_scale, posterior.radius_shape, posterior.radius_rate
         )
-
-    def distance(self, posterior: Posterior, locality: int, rows: Rows) -> Array:
-        return rows.distance_from(posterior.center[locality])
 
 
 VICINITIES: tuple[Vicinity, ...] = (KnownCenters(), LearnedCenters())
 
 
 class BlockSums(NamedTuple):
-    """Weighted sums over a block of rows: of the loss, and of its partials with respect to every field of the posterior."""
+    """Weighted sums over a block of rows: of the loss, of its partials with respect to every field of the posterior, and of
+    what the partials of the localities' parameters are made from once all blocks are summed."""
 
     loss: float
     partials: Posterior
+    moments: Array  # (4, n_parts) of the look-up
 
 
 def gates(omega: Array) -> tuple[Array, Array]:
@@ -97,67 +91,103 @@ def gates(omega: Array) -> tuple[Array, Array]:
 
     By prefix and suffix products, never by a division.
     """
-    outside = 1.0 - omega
     n = len(omega)
-    others = np.ones_like(omega)
+    gate = np.empty((n + 1, *omega.shape[1:]), dtype=omega.dtype)
+    gate[:n] = omega
+    if n == 0:
+        gate[0] = 1.0
+        return gate, np.empty_like(omega)
+    outside, others = 1.0 - omega, np.empty_like(omega)
+    others[0] = 1.0
     for i in range(1, n):
-        others[i] = others[i - 1] * outside[i - 1]
-    exterior = others[-1] * outside[-1] if n else np.ones(omega.shape[1:])
-    suffix = np.ones(omega.shape[1:])
-    for i in range(n - 2, -1, -1):
-        suffix = suffix * outside[i + 1]
-        others[i] *= suffix
-    return np.concatenate([omega, exterior[None]]), others
+        np.multiply(others[i - 1], outside[i - 1], out=others[i])
+    np.multiply(others[-1], outside[-1], out=gate[n])
+    for i in range(n - 2, -1, -1):  # outside becomes the suffix product
+        others[i] *= outside[i + 1]
+        outside[i] *= outside[i + 1]
+    return gate, others
 
 
-def tables_of(vicinity: Vicinity, posterior: Posterior) -> list[Table]:
-    """One table for each locality."""
-    return [vicinity.table(posterior, i) for i in range(posterior.n_localities)]
+def lookup_of(vicinity: Vicinity, posterior: Posterior, dtype: Any = np.float64) -> Lookup:
+    """The memberships of all localities, for rows to look up."""
+    return Lookup.of(vicinity.tables(posterior), dtype)
+
+
+def models_and_distances(vicinity: Vicinity, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
+    """Mean score of each model, (n_localities + 1, n_rows), and distance from each centre, (n_localities, n_rows).
+
+    Rounding enters a learned centre's distance through its square, in which memberships are smooth, so that it does no harm.
+    """
+    n = posterior.n_localities
+    if not vicinity.learned:
+        mean = posterior.coef @ rows.features.T
+        mean += posterior.intercept[:, None]
+        return mean, np.array(rows.distance.T, order="C")
+    if rows.coordinates is rows.features:  # one product for both
+        both = np.concatenate([posterior.coef, posterior.center]) @ rows.features.T
+        mean, distance = both[: n + 1], both[n + 1 :]
+    else:
+        mean, distance = posterior.coef @ rows.features.T, posterior.center @ rows.coordinates.T
+    mean += posterior.intercept[:, None]
+    distance *= -2.0
+    distance += rows.coordinates_norm2
+    distance += np.einsum("ij,ij->i", posterior.center, posterior.center)[:, None]
+    np.maximum(distance, 0.0, out=distance)
+    return mean, np.sqrt(distance, out=distance)
+
+
+def variances(posterior: Posterior, rows: Rows) -> Array:
+    """Variance of each model's score, (n_localities + 1, n_rows)."""
+    variance = np.multiply.outer(posterior.coef_scale**2, rows.features_norm2)
+    variance += (posterior.intercept_scale**2)[:, None]
+    return variance
 
 
 class Located(NamedTuple):
-    """Where rows lie with respect to each locality."""
+    """Scores and memberships of rows."""
 
-    distance: Array  # (n_localities, n_rows)
-    places: list[Place]  # in each locality's table
+    mean: Array  # (n_localities + 1, n_rows)
+    place: Place  # in the look-up
     omega: Array  # (n_localities, n_rows), probability of membership
 
 
-def locate(vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, rows: Rows) -> Located:
-    distance, omega = np.empty((2, posterior.n_localities, len(rows)))
-    places = []
-    for i, table in enumerate(tables):
-        distance[i] = vicinity.distance(posterior, i, rows)
-        places.append(table.place(distance[i]))
-        omega[i] = table.look_up(table.value, places[i])
-    return Located(distance, places, omega)
+def locate(vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows) -> Located:
+    mean, distance = models_and_distances(vicinity, posterior, rows)
+    place = lookup.place(distance)
+    return Located(mean, place, lookup.look_up(lookup.value, place))
 
 
-def scores(posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
-    """Mean and variance of each model's score, (n_localities + 1, n_rows)."""
-    mean = posterior.coef @ rows.features.T + posterior.intercept[:, None]
-    return mean, posterior.coef_scale[:, None] ** 2 * rows.features_norm2 + posterior.intercept_scale[:, None] ** 2
-
-
-def block_loss(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, rows: Rows) -> float:
+def block_loss(loss: Loss, vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows) -> float:
     """The weighted sum of the loss over a block of rows."""
-    gate, _ = gates(locate(vicinity, tables, posterior, rows).omega)
-    return float(np.vdot(gate * rows.weight, loss.value_and_partials(rows.target, *scores(posterior, rows)).value))
+    mean, _, omega = locate(vicinity, lookup, posterior, rows)
+    gate, _ = gates(omega)
+    gate *= rows.weight
+    return float(np.vdot(gate, loss.value_and_partials(rows.target, mean, variances(posterior, rows)).value))
 
 
-def block_sums(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, rows: Rows) -> BlockSums:
-    """The chain rule, written once: from the kernels' partials to those of the posterior's fields."""
+def block_sums(
+    loss: Loss, vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows, located: Located | None = None
+) -> BlockSums:
+    """The chain rule, written once: from the kernels' partials to those of the posterior's fields.
+
+    What is already known of where the rows lie need not be computed again.
+    """
     n = posterior.n_localities
-    model = loss.value_and_partials(rows.target, *scores(posterior, rows))
-    _, places, omega = locate(vicinity, tables, posterior, rows)
+    mean, place, omega = locate(vicinity, lookup, posterior, rows) if located is None else located
+    model = loss.value_and_partials(rows.target, mean, variances(posterior, rows))
     gate, others = gates(omega)
     gate *= rows.weight
     total = float(np.vdot(gate, model.value))
 
-    by_mean = gate * model.mean
-    by_variance = gate * model.variance
+    # by_omega = weight (l_i - l_ext prod over j != i of (1 - omega_j))
+    by_omega = others
+    by_omega *= model.value[n]
+    np.subtract(model.value[:n], by_omega, out=by_omega)
+    by_omega *= rows.weight
+    by_score = np.empty((2 * n + 1, len(rows)), dtype=gate.dtype) if vicinity.learned else np.empty_like(gate)
+    by_mean = np.multiply(gate, model.mean, out=by_score[: n + 1])
+    by_variance = np.multiply(gate, model.variance, out=gate)
     partials = {
-        "coef": by_mean @ rows.features,
         "intercept": by_mean.sum(axis=1),
         "coef_scale": 2.0 * posterior.coef_scale * (by_variance @ rows.features_norm2),
         "intercept_scale": 2.0 * posterior.intercept_scale * by_variance.sum(axis=1),
@@ -166,35 +196,47 @@ def block_sums(loss: Loss, vicinity: Vicinity, tables: Sequence[Table], posterio
         "radius_shape": np.zeros(n),
         "radius_rate": np.zeros(n),
     }
-    by_omega = rows.weight * (model.value[:n] - model.value[n] * others)
-    for i, (table, place) in enumerate(zip(tables, places, strict=True)):
-        for name, part in zip(vicinity.parameters, table.parameter_sums(place, by_omega[i]), strict=True):
-            partials[name][i] = part
-        if vicinity.learned:  # d/dc of omega(|c - x|) is slope (c - x), slope = d omega / d(D^2 / 2)
-            pull = by_omega[i] * table.look_up(table.slope, place)
-            partials["center"][i] = pull.sum() * posterior.center[i] - pull @ rows.coordinates
-    return BlockSums(total, Posterior(**partials))
+    if vicinity.learned:  # d/dc of omega(|c - x|) is slope (c - x), slope = d omega / d(D^2 / 2)
+        pull = np.multiply(by_omega, lookup.look_up(lookup.slope, place), out=by_score[n + 1 :])
+        if rows.coordinates is rows.features:
+            both = by_score @ rows.features
+            partials["coef"], pulled = both[: n + 1], both[n + 1 :]
+        else:
+            partials["coef"], pulled = by_mean @ rows.features, pull @ rows.coordinates
+        partials["center"] = pull.sum(axis=1)[:, None] * posterior.center - pulled
+    else:
+        partials["coef"] = by_mean @ rows.features
+    return BlockSums(total, Posterior(**partials), lookup.moments(place, by_omega))
 
 
-def with_best_models(objective: Objective, posterior: Posterior, tables: Sequence[Table]) -> Posterior:
+def with_best_models(objective: Objective, posterior: Posterior, lookup: Lookup) -> tuple[Posterior, list[Located]]:
     """For the squared loss: the posterior with the linear models that are best for its localities, in closed form.
 
     Given the gates g the objective is quadratic in each model's means and separable in its scales:
     a weighted ridge regression towards the prior means, and, with l = inverse_temperature and prior scales r0, s0,
     rho^2 = d / (d / r0^2 + 2 l sum g |x|^2),  sigma^2 = 1 / (1 / s0^2 + 2 l sum g).
+
+    Hands back where the rows of each block lie with respect to it, too.
     """
     n, d = posterior.n_localities, posterior.coef.shape[1]
     prior, twice = objective.prior, 2.0 * objective.inverse_temperature
     gram, moment = np.zeros((n + 1, d + 1, d + 1)), np.zeros((n + 1, d + 1))
     norm2 = np.zeros(n + 1)
+    places = []
     for rows in objective.rows.blocks(objective.block):
-        gate, _ = gates(locate(objective.vicinity, tables, posterior, rows).omega)
+        _, place, omega = locate(objective.vicinity, lookup, posterior, rows)
+        places.append((place, omega))
+        gate, _ = gates(omega)
         gate *= rows.weight
-        design = np.column_stack([rows.features, np.ones(len(rows))])
         for i in range(n + 1):
-            gram[i] += (design * gate[i][:, None]).T @ design
-        moment += gate * rows.target @ design
+            weighted = rows.features * gate[i][:, None]
+            gram[i, :d, :d] += weighted.T @ rows.features
+            gram[i, :d, d] += weighted.sum(axis=0)
+            moment[i, :d] += rows.target @ weighted
+        gram[:, d, d] += gate.sum(axis=1)
+        moment[:, d] += gate @ rows.target
         norm2 += gate @ rows.features_norm2
+    gram[:, d, :d] = gram[:, :d, d]
     coef_scale0, intercept_scale0 = (
         np.broadcast_to(np.asarray(scale, dtype=float), n + 1) for scale in (prior.coef_scale, prior.intercept_scale)
     )
@@ -203,20 +245,27 @@ def with_best_models(objective: Objective, posterior: Posterior, tables: Sequenc
         [np.broadcast_to(np.asarray(prior.coef, dtype=float), (n + 1, d)), np.broadcast_to(prior.intercept, n + 1)]
     )
     means = np.linalg.solve(gram + pull[:, :, None] * np.eye(d + 1), (moment + pull * means0)[:, :, None])[:, :, 0]
-    return replace(
+    best = replace(
         posterior,
         coef=means[:, :d],
         intercept=means[:, d],
         coef_scale=np.sqrt(d / (d / coef_scale0**2 + twice * norm2)) if d else coef_scale0,
         intercept_scale=np.sqrt(1.0 / (1.0 / intercept_scale0**2 + twice * gram[:, d, d])),
     )
+    typed = best.astype(objective.rows.features.dtype)
+    located = []
+    for (place, omega), rows in zip(places, objective.rows.blocks(objective.block), strict=True):
+        mean = typed.coef @ rows.features.T
+        mean += typed.intercept[:, None]
+        located.append(Located(mean, place, omega))
+    return best, located
 
 
-def _sum(parts: Sequence[BlockSums]) -> BlockSums:
-    if len(parts) == 1:
-        return parts[0]
-    partials = {field.name: np.sum([getattr(part.partials, field.name) for part in parts], axis=0) for field in fields(Posterior)}
-    return BlockSums(sum(part.loss for part in parts), Posterior(**partials))
+class Sums(NamedTuple):
+    """Weighted sums over all rows: of the loss, and of its partials."""
+
+    loss: float
+    partials: Posterior
 
 
 @dataclass(frozen=True)
@@ -230,34 +279,49 @@ class Objective:
     inverse_temperature: float
     block: int = BLOCK
 
-    def tables(self, posterior: Posterior) -> list[Table]:
-        return tables_of(self.vicinity, posterior)
+    def lookup(self, posterior: Posterior) -> Lookup:
+        return lookup_of(self.vicinity, posterior, self.rows.features.dtype)
 
     @property
     def total_weight(self) -> float:
         return float(self.rows.weight.sum())
 
-    def sums(self, posterior: Posterior, tables: Sequence[Table] | None = None) -> BlockSums:
-        """Sums over all rows. Tables that are at hand for this posterior's localities need not be made again."""
-        tables = self.tables(posterior) if tables is None else tables
-        return _sum([block_sums(self.loss, self.vicinity, tables, posterior, rows) for rows in self.rows.blocks(self.block)])
+    def sums(self, posterior: Posterior, lookup: Lookup | None = None, located: Sequence[Located] | None = None) -> Sums:
+        """Sums over all rows. What is at hand for this posterior's localities need not be made again."""
+        lookup = self.lookup(posterior) if lookup is None else lookup
+        typed = posterior.astype(self.rows.features.dtype)
+        known = repeat(None) if located is None else located
+        partials = {field.name: np.zeros_like(getattr(posterior, field.name)) for field in fields(Posterior)}
+        loss, moments = 0.0, np.zeros(lookup.value.shape)
+        for rows, one in zip(self.rows.blocks(self.block), known, strict=False):
+            sums = block_sums(self.loss, self.vicinity, lookup, typed, rows, one)
+            loss += sums.loss
+            moments += sums.moments
+            for name, total in partials.items():
+                total += getattr(sums.partials, name)
+        if posterior.n_localities:
+            partials |= zip(self.vicinity.parameters, lookup.parameter_sums(moments), strict=True)
+        return Sums(loss, Posterior(**partials))
 
     def kl(self, posterior: Posterior) -> float:
         """KL(Q || P), eqs. 14, 20, 23 and 45 of the paper."""
         return self._kl_and_partials(posterior)[0]
 
-    def gibbs_risk(self, posterior: Posterior, tables: Sequence[Table] | None = None) -> float:
+    def gibbs_risk(self, posterior: Posterior, lookup: Lookup | None = None) -> float:
         """L_S(Q)."""
-        tables = self.tables(posterior) if tables is None else tables
+        lookup = self.lookup(posterior) if lookup is None else lookup
+        typed = posterior.astype(self.rows.features.dtype)
         blocks = self.rows.blocks(self.block)
-        return sum(block_loss(self.loss, self.vicinity, tables, posterior, rows) for rows in blocks) / self.total_weight
+        return sum(block_loss(self.loss, self.vicinity, lookup, typed, rows) for rows in blocks) / self.total_weight
 
-    def value(self, posterior: Posterior) -> float:
-        return self.gibbs_risk(posterior) + self.kl(posterior) / (self.inverse_temperature * self.total_weight)
+    def value(self, posterior: Posterior, lookup: Lookup | None = None) -> float:
+        return self.gibbs_risk(posterior, lookup) + self.kl(posterior) / (self.inverse_temperature * self.total_weight)
 
-    def value_and_gradient(self, posterior: Posterior, tables: Sequence[Table] | None = None) -> tuple[float, Posterior]:
+    def value_and_gradient(
+        self, posterior: Posterior, lookup: Lookup | None = None, located: Sequence[Located] | None = None
+    ) -> tuple[float, Posterior]:
         """The objective, and its partials as a posterior-shaped record."""
-        sums = self.sums(posterior, tables)
+        sums = self.sums(posterior, lookup, located)
         kl, kl_partials = self._kl_and_partials(posterior)
         weight = self.total_weight
         temperature = 1.0 / (self.inverse_temperature * weight)

@@ -1,22 +1,21 @@
-"""One search from one start, by either of two solvers; the best of several starts; a path over lambda."""
+"""One search from one start, by either of two solvers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
+from scipy.optimize import OptimizeResult, minimize
 
 from ._typing import Array
 from .losses import Squared
 from .objective import Objective, with_best_models
 from .posterior import Packing, Posterior
-from .vicinity import Table
+from .vicinity import Lookup
 
-__all__ = ["SOLVERS", "Record", "Solution", "best", "lbfgs", "nadam", "paths"]
+__all__ = ["SOLVERS", "Record", "Solution", "best", "eliminates", "lbfgs", "nadam", "value_at"]
 
 
 @dataclass(frozen=True)
@@ -35,75 +34,146 @@ class Solution:
 
 @dataclass(frozen=True)
 class Record:
-    """One line of an estimator's `path_`: what a start gave at one inverse temperature."""
+    """One line of an estimator's `path_`: a minimum found with so many localities at one inverse temperature."""
 
     stage: str  # "selection": on the training part of the rows; "final": on all rows, dead localities dropped
+    n_localities: int
     inverse_temperature: float
-    start: int  # number of the start that the search goes back to
+    rank: int  # 0 for the best minimum found with these two
     objective: float  # like the estimator's objective_ and gibbs_risk_, in the user's units
     gibbs_risk: float
     kl: float
     n_iter: int
     converged: bool
-    held_out_score: float | None  # accuracy or R2 of the held-out rows, for the best start of each inverse temperature
+    held_out_score: float | None  # accuracy or R2 of the held-out rows, for rank 0
+    bound: float | None  # what select="bound" compares, for rank 0
 
 
 Solver = Callable[..., Solution]
+_LOOK_BACK = 10  # steps over which progress is measured
+_RESCALED = 40  # steps after which the vector is scaled anew
 _MODELS = ("coef", "coef_scale", "intercept", "intercept_scale")
 
 
-def _solution(objective: Objective, posterior: Posterior, n_iter: int, converged: bool, message: str) -> Solution:
-    risk, kl = objective.gibbs_risk(posterior), objective.kl(posterior)
+def _solution(
+    objective: Objective, posterior: Posterior, n_iter: int, converged: bool, message: str, lookup: Lookup | None = None
+) -> Solution:
+    risk, kl = objective.gibbs_risk(posterior, lookup), objective.kl(posterior)
     value = risk + kl / (objective.inverse_temperature * objective.total_weight)
     return Solution(posterior, value, risk, kl, objective.inverse_temperature, n_iter, converged, message)
 
 
+class _StopError(Exception):
+    """Time is over, or the user wants to stop."""
+
+
+def _never() -> bool:
+    return False
+
+
+def eliminates(objective: Objective, free: Sequence[str]) -> bool:
+    """Whether the linear models need no search: with the squared loss they have closed forms."""
+    return isinstance(objective.loss, Squared) and set(_MODELS) <= set(free)
+
+
+def value_at(objective: Objective, start: Posterior, free: Sequence[str]) -> float:
+    """The objective at a start, with the best models where they have closed forms."""
+    lookup = objective.lookup(start)
+    if eliminates(objective, free):
+        start, _ = with_best_models(objective, start, lookup)
+    return objective.value(start, lookup)
+
+
 def lbfgs(
-    objective: Objective, start: Posterior, free: Sequence[str], max_iter: int = 1000, tol: float | None = None
+    objective: Objective,
+    start: Posterior,
+    free: Sequence[str],
+    max_iter: int = 1000,
+    tol: float | None = None,
+    stop: Callable[[], bool] = _never,
 ) -> Solution:
     """scipy's L-BFGS-B on the packed posterior, positives as logarithms and kept within the range of the tables.
 
     With the squared loss the linear models are eliminated: at each point they are the best ones for the localities there, in
     closed form, and only the localities are searched (the gradient is the same, by the envelope theorem).
 
-    It stops when a step lowers the objective by less than `tol` (default 1e-8) relatively, or at a flat gradient.
+    The vector is scaled by the Fisher information of the posterior, anew every 40 steps: in those units the divergence has the
+    curvature 1, and at a minimum the loss has about the same.
+
+    It ends when ten steps lower the objective by less than `tol` (default 1e-5) relatively, at a flat gradient, or when `stop`
+    says so, with the best point seen. (One step says little: the first after a change of lambda may be tiny.)
     """
-    eliminated = isinstance(objective.loss, Squared) and set(_MODELS) <= set(free)
+    eliminated = eliminates(objective, free)
     if eliminated:
         free = [name for name in free if name not in _MODELS]
-        start = with_best_models(objective, start, objective.tables(start))
         if start.n_localities == 0:
+            start, _ = with_best_models(objective, start, objective.lookup(start))
             return _solution(objective, start, 1, True, "closed form")
     packing = Packing(start, free)
     lower, upper = packing.bounds()
-
-    def at(vector: Array) -> tuple[Posterior, list[Table]]:
-        posterior = packing.unpack(vector)
-        tables = objective.tables(posterior)
-        return with_best_models(objective, posterior, tables) if eliminated else posterior, tables
+    best_vector = np.clip(packing.pack(start), lower, upper)
+    best_value = np.inf
+    values: list[float] = []
+    tol = 1e-5 if tol is None else tol
+    nats = objective.inverse_temperature * objective.total_weight
 
     def value_and_gradient(vector: Array) -> tuple[float, Array]:
-        posterior, tables = at(vector)
-        value, partials = objective.value_and_gradient(posterior, tables)
+        nonlocal best_value, best_vector
+        if stop() and np.isfinite(best_value):
+            raise _StopError
+        posterior, located = packing.unpack(vector), None
+        lookup = objective.lookup(posterior)
+        if eliminated:
+            posterior, located = with_best_models(objective, posterior, lookup)
+        value, partials = objective.value_and_gradient(posterior, lookup, located)
+        if value < best_value:
+            best_value, best_vector = value, vector
         return value, packing.pack_gradient(posterior, partials)
 
-    result = minimize(
-        value_and_gradient,
-        np.clip(packing.pack(start), lower, upper),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=list(zip(lower, upper, strict=True)),
-        options={
-            "maxiter": max_iter,
-            "maxfun": 20 * max_iter,
-            "ftol": 1e-8 if tol is None else tol,
-            "gtol": 1e-7,
-            "maxcor": 20,
-            "maxls": 40,
-        },
-    )
-    # status 2 is a line search that found no further decrease: rounding, at the bottom
-    return _solution(objective, at(result.x)[0], int(result.nit), result.status != 1, str(result.message))
+    def stalled() -> bool:
+        return len(values) > _LOOK_BACK and values[-1 - _LOOK_BACK] - values[-1] < tol * abs(values[-1])
+
+    def descend(n_steps: int) -> Any:
+        """Some steps in units in which the divergence has a curvature of about 1."""
+        scale = packing.scales(packing.unpack(best_vector))
+
+        def scaled(vector: Array) -> tuple[float, Array]:
+            value, gradient = value_and_gradient(vector * scale)
+            return nats * value, nats * gradient * scale
+
+        done = 0
+
+        def look_back(intermediate_result: OptimizeResult) -> None:
+            nonlocal done
+            done += 1
+            values.append(float(intermediate_result.fun) / nats)
+            if done > _LOOK_BACK and stalled():
+                raise StopIteration
+
+        return minimize(
+            scaled,
+            best_vector / scale,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=list(zip(lower / scale, upper / scale, strict=True)),
+            callback=look_back,
+            options={"maxiter": n_steps, "maxfun": 20 * n_steps, "ftol": 1e-13, "gtol": 1e-3, "maxcor": 20, "maxls": 40},
+        )
+
+    converged, message = False, f"max_iter = {max_iter} steps done"
+    try:
+        while len(values) < max_iter:
+            result = descend(min(_RESCALED, max_iter - len(values)))
+            if result.status != 1:  # 1: all steps done. 2: no further decrease, for rounding. 99: stalled
+                converged, message = True, str(result.message)
+                break
+    except _StopError:
+        message = "stopped"
+    end = packing.unpack(best_vector)
+    lookup = objective.lookup(end)
+    if eliminated:
+        end, _ = with_best_models(objective, end, lookup)
+    return _solution(objective, end, len(values), converged, message, lookup)
 
 
 _NADAM_RATES = {
@@ -127,7 +197,12 @@ _NADAM_CHECK = 40  # steps between looks at the stopping rules
 
 
 def nadam(
-    objective: Objective, start: Posterior, free: Sequence[str], max_iter: int = 2000, tol: float | None = None
+    objective: Objective,
+    start: Posterior,
+    free: Sequence[str],
+    max_iter: int = 2000,
+    tol: float | None = None,
+    stop: Callable[[], bool] = _never,
 ) -> Solution:
     """The paper's solver: NAdam (Dozat, 2016) on the parameters themselves, with the learning rates of its experiments.
 
@@ -144,6 +219,9 @@ def nadam(
     last_look = np.inf
     step, converged, message = 0, False, f"max_iter = {max_iter} steps done"
     while step < max_iter:
+        if step and stop():
+            message = "stopped"
+            break
         value, partials = objective.value_and_gradient(posterior)
         if value < best_value:
             best_value, best_posterior = value, posterior
@@ -167,7 +245,7 @@ def nadam(
             ahead = (1.0 - now) / (1.0 - product) * gradient + later / (1.0 - product * later) * first[name]
             changed[name] = getattr(posterior, name) - _NADAM_RATES[name] * ahead / size
         posterior = _clipped(replace(posterior, **changed), free)
-    if not converged and objective.value(posterior) < best_value:
+    if message != "stopped" and not converged and objective.value(posterior) < best_value:
         best_posterior = posterior
     return _solution(objective, best_posterior, step, converged, message)
 
@@ -178,33 +256,6 @@ def _clipped(posterior: Posterior, free: Sequence[str]) -> Posterior:
 
 
 SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nadam": nadam}
-
-
-def _path(
-    objectives: Sequence[Objective], start: Posterior, solver: Solver, free: Sequence[str], options: dict[str, object]
-) -> list[Solution]:
-    solutions = []
-    with threadpool_limits(limits=1, user_api="blas"):  # a block's products are small: more threads only wait for each other
-        for objective in objectives:
-            solution = solver(objective, start, free, **options)
-            solutions.append(solution)
-            start = solution.posterior
-    return solutions
-
-
-def paths(
-    objectives: Sequence[Objective],
-    starts: Sequence[Posterior],
-    solver: Solver,
-    free: Sequence[str],
-    options: dict[str, object],
-    n_jobs: int | None = None,
-) -> list[list[Solution]]:
-    """For each start its solutions along the objectives, each search going on from the one before.
-
-    The result is the same for any n_jobs: a path knows nothing of the others.
-    """
-    return list(Parallel(n_jobs=n_jobs)(delayed(_path)(objectives, start, solver, free, options) for start in starts))
 
 
 def best(solutions: Sequence[Solution]) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
+from scipy.special import polygamma
 
 from ._typing import Array, ArrayLike
 from .vicinity import LIMITS
@@ -28,7 +30,7 @@ class Prior:
 
     Means and scales are in standardised units. Each entry is a number, or an array: one number for each locality (and the
     exterior, for the last four), a row of coordinates for each in `center` and `coef`. A prior must lie where the search may
-    go: scales of centres within 0.001 and 2, other scales within 0.0001 and 10, shapes within 0.5 and 1000.
+    go: scales of centres within 0.001 and 2, other scales within 0.0001 and 10, shapes within 0.5 and 100000.
     """
 
     center: ArrayLike = 0.0
@@ -69,6 +71,12 @@ class Prior:
             full[name] = np.broadcast_to(value, shape)
         return Prior(**full)
 
+    @property
+    def alike(self) -> bool:
+        """Whether all localities have one prior; for a prior that is `expanded`."""
+        n = len(np.asarray(self.radius_shape))
+        return all(np.all(np.asarray(getattr(self, field.name))[:n] == np.asarray(getattr(self, field.name))[:1]) for field in fields(self))
+
     def keep(self, kept: Sequence[int]) -> Prior:
         """The prior of these localities alone, and of the exterior; for a prior that is `expanded`."""
         return Prior(**_kept(self, kept, len(np.asarray(self.radius_shape))))
@@ -99,6 +107,12 @@ class Posterior:
     def radius_mean(self) -> Array:
         """shape / rate, the paper's radius."""
         return self.radius_shape / self.radius_rate
+
+    def astype(self, dtype: Any) -> Posterior:
+        """The same numbers in a floating type."""
+        if dtype == np.float64:
+            return self
+        return Posterior(**{field.name: getattr(self, field.name).astype(dtype) for field in fields(self)})
 
     def keep(self, kept: Sequence[int]) -> Posterior:
         """The posterior of these localities alone, in this order, with the exterior model."""
@@ -158,6 +172,22 @@ class Packing:
                 gradient = gradient + by_log_rate
             parts.append(gradient.ravel())
         return np.concatenate(parts)
+
+    def scales(self, posterior: Posterior) -> Array:
+        """For each number of the vector 1 / sqrt(Fisher information) of the posterior's own laws: how far it may move within
+        about one nat of divergence."""
+        shape = posterior.radius_shape
+        like = {
+            "center": np.broadcast_to(posterior.center_scale[:, None], posterior.center.shape),
+            "center_scale": np.full(shape.shape, (2.0 * max(posterior.center.shape[1], 1)) ** -0.5),
+            "radius_shape": np.maximum(shape * shape * polygamma(1, shape) - shape, 0.2) ** -0.5,
+            "radius_rate": shape**-0.5,
+            "coef": np.broadcast_to(posterior.coef_scale[:, None], posterior.coef.shape),
+            "coef_scale": np.full(posterior.coef_scale.shape, (2.0 * max(posterior.coef.shape[1], 1)) ** -0.5),
+            "intercept": posterior.intercept_scale,
+            "intercept_scale": np.full(posterior.intercept_scale.shape, 2.0**-0.5),
+        }
+        return np.concatenate([like[name].ravel() for name in self.free])
 
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the vector."""

@@ -2,73 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
 
 from ._typing import Array, Booleans, Integers
-from .objective import Vicinity, gates, locate, scores
+from .objective import Vicinity, gates, models_and_distances, variances
 from .posterior import Posterior
 from .rows import Rows
-from .vicinity import Table, half_distance
+from .vicinity import Lookup, half_distance
 
-__all__ = ["OVERLAPS", "Readings", "mean_model", "nearest_model", "radii", "read", "spoken", "spread", "votes"]
+__all__ = [
+    "OVERLAPS",
+    "Readings",
+    "Routing",
+    "mean_model",
+    "nearest_model",
+    "radii",
+    "read",
+    "route",
+    "spoken",
+    "spread",
+    "votes",
+]
 
 OVERLAPS = ("nearest", "mean")
 
 
 @dataclass(frozen=True)
-class Readings:
-    """What the mixture says of some rows, before one model is let speak."""
+class Routing:
+    """Which models apply to some rows, and what each says."""
 
-    distance: Array  # (n_rows, n_localities)
-    omega: Array  # (n_rows, n_localities), probability of membership
-    member: Booleans  # (n_rows, n_localities), distance <= radius
-    mean: Array  # (n_rows, n_localities + 1), score of each model; last column is the exterior model
-    variance: Array  # (n_rows, n_localities + 1)
+    distance: Array  # (n_localities, n_rows)
+    member: Booleans  # (n_localities, n_rows), distance <= radius
+    mean: Array  # (n_localities + 1, n_rows), score of each model; the last row is the exterior model
 
     @property
     def applicable(self) -> Booleans:
-        """(n_rows, n_localities + 1): the localities that contain the row, or else the exterior."""
-        return np.column_stack([self.member, ~self.member.any(axis=1)])
+        """(n_localities + 1, n_rows): the localities that contain the row, or else the exterior."""
+        return np.concatenate([self.member, ~self.member.any(axis=0)[None]])
 
 
-def radii(tables: Sequence[Table]) -> Array:
+@dataclass(frozen=True)
+class Readings:
+    """The posterior's view of some rows."""
+
+    omega: Array  # (n_localities, n_rows), probability of membership
+    mean: Array  # (n_localities + 1, n_rows)
+    variance: Array  # (n_localities + 1, n_rows)
+
+
+def radii(lookup: Lookup) -> Array:
     """Distance at which each membership is 1/2; 0 where it never is."""
-    return np.array([half_distance(table) for table in tables])
+    return np.array([half_distance(table) for table in lookup.tables])
 
 
-def read(vicinity: Vicinity, tables: Sequence[Table], posterior: Posterior, radius: Array, rows: Rows) -> Readings:
-    distance, _, omega = locate(vicinity, tables, posterior, rows)
+def route(vicinity: Vicinity, posterior: Posterior, radius: Array, rows: Rows) -> Routing:
+    mean, distance = models_and_distances(vicinity, posterior, rows)
+    return Routing(distance, distance <= np.where(radius > 0, radius, -1.0)[:, None], mean)
+
+
+def read(vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows) -> Readings:
+    mean, distance = models_and_distances(vicinity, posterior, rows)
+    omega = lookup.look_up(lookup.value, lookup.place(distance))
     np.clip(omega, 0.0, 1.0, out=omega)  # rounding in the last digits
-    mean, variance = scores(posterior, rows)
-    member = (radius >= distance.T) & (radius > 0)
-    return Readings(distance.T, omega.T, member, mean.T, variance.T)
+    return Readings(omega, mean, variances(posterior, rows))
 
 
-def nearest_model(readings: Readings) -> Integers:
+def nearest_model(routing: Routing) -> Integers:
     """Index of the nearest centre among the localities that contain the row; n_localities for the exterior."""
-    n_rows, n = readings.member.shape
-    if n == 0:
-        return np.zeros(n_rows, dtype=np.intp)
-    reach = np.where(readings.member, readings.distance, np.inf)
-    return np.asarray(np.where(readings.member.any(axis=1), reach.argmin(axis=1), n))
+    n, n_rows = routing.member.shape
+    speaker = np.full(n_rows, n, dtype=np.intp)
+    reach = np.full(n_rows, np.inf)
+    for i in range(n):
+        closer = routing.member[i] & (routing.distance[i] < reach)
+        speaker[closer] = i
+        np.copyto(reach, routing.distance[i], where=closer)
+    return speaker
 
 
-def mean_model(readings: Readings) -> Integers:
+def mean_model(routing: Routing) -> Integers:
     """As `nearest_model` where one model applies; -1 where several speak together."""
-    speaker = nearest_model(readings)
-    return np.where(readings.member.sum(axis=1) > 1, -1, speaker)
+    return np.where(routing.member.sum(axis=0) > 1, -1, nearest_model(routing))
 
 
-def spoken(readings: Readings, overlap: str) -> Array:
+def spoken(routing: Routing, overlap: str) -> Array:
     """The score that is said in the end: by the model of the nearest centre, or by the mean of the applicable models."""
     if overlap == "nearest":
-        return np.take_along_axis(readings.mean, nearest_model(readings)[:, None], axis=1)[:, 0]
-    applicable = readings.applicable
-    return np.asarray((readings.mean * applicable).sum(axis=1) / applicable.sum(axis=1))
+        n, n_rows = routing.member.shape
+        return np.asarray(routing.mean.ravel().take(nearest_model(routing) * n_rows + np.arange(n_rows)))
+    applicable = routing.applicable
+    return np.asarray((routing.mean * applicable).sum(axis=0) / applicable.sum(axis=0))
 
 
 def votes(readings: Readings) -> tuple[Array, Array]:
@@ -76,16 +101,16 @@ def votes(readings: Readings) -> tuple[Array, Array]:
 
     Each is computed by itself, so that a vote near 1 leaves the digits of the other.
     """
-    gate = gates(readings.omega.T)[0].T
-    gate = gate / gate.sum(axis=1, keepdims=True)
+    gate = gates(readings.omega)[0]
+    gate /= gate.sum(axis=0)
     score = readings.mean / np.sqrt(readings.variance)
     tiny = np.finfo(float).tiny  # an impossible vote would be an infinite score
-    return np.maximum((gate * ndtr(score)).sum(axis=1), tiny), np.maximum((gate * ndtr(-score)).sum(axis=1), tiny)
+    return np.maximum((gate * ndtr(score)).sum(axis=0), tiny), np.maximum((gate * ndtr(-score)).sum(axis=0), tiny)
 
 
-def spread(readings: Readings, said: Array) -> Array:
+def spread(routing: Routing, said: Array) -> Array:
     """Largest less smallest of what the applicable models say."""
-    applicable = readings.applicable
-    high = np.where(applicable, said, -np.inf).max(axis=1)
-    low = np.where(applicable, said, np.inf).min(axis=1)
+    applicable = routing.applicable
+    high = np.where(applicable, said, -np.inf).max(axis=0)
+    low = np.where(applicable, said, np.inf).min(axis=0)
     return np.asarray(high - low)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -37,20 +38,19 @@ class Rows:
             distance = np.empty((len(features), 0))
         return cls(features, norm2, features, norm2, distance, target, weight)
 
-    def distance_from(self, point: Array) -> Array:
-        """Euclidean distance of each row's coordinates from a point.
-
-        Rounding enters through the square, in which memberships are smooth, so that it does no harm.
-        """
-        squared = self.coordinates_norm2 - 2.0 * (self.coordinates @ point) + point @ point
-        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
-
     def __len__(self) -> int:
         return len(self.features)
 
     def blocks(self, size: int) -> Iterator[Rows]:
         for start in range(0, len(self), size):
-            yield Rows(*(getattr(self, field.name)[start : start + size] for field in fields(self)))
+            yield self.part(slice(start, start + size))
+
+    def part(self, which: Any) -> Rows:
+        """Some of the rows. Coordinates that are the features stay so."""
+        parts = {field.name: getattr(self, field.name)[which] for field in fields(self)}
+        if self.coordinates is self.features:
+            parts |= {"coordinates": parts["features"], "coordinates_norm2": parts["features_norm2"]}
+        return Rows(**parts)
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln, ive
+from scipy.special import gammaln, ive, ndtr
 
 from ._typing import Array
 
-__all__ = ["bessel_ratio", "log_bessel", "log_bessel_and_ratio", "powers_from_values"]
+__all__ = ["bessel_ratio", "log_bessel", "log_bessel_and_ratio", "normal_tail_and_density", "powers_from_values"]
 
 _SERIES_BELOW = 1.0  # twelve terms of the power series reach 1e-17 there, for every order >= -1/2
 _ASYMPTOTIC_ABOVE = 1e6  # scipy's ive is nan from about 1e9; seven terms of the expansion reach 1e-17 here
@@ -103,39 +104,84 @@ def powers_from_values(n: int) -> tuple[Array, Array]:
     return nodes, powers_from_chebyshev @ chebyshev_from_values
 
 
-_PANEL = 0.4  # width in asinh(z / (order + 2)) of a panel of the Bessel tables; with 12 nodes, 1e-13 for orders to 500
+_PER_UNIT = 256  # cubics in a unit of asinh(z / (order + 2)); with 4 nodes each, 1e-13 of the function's size
 _END = 40.0  # z up to 1e17 (order + 2)
 
 
 @lru_cache(maxsize=32)
-def _bessel_table(order: float) -> Array:
-    """Coefficients (function, power, panel) of two functions in equal panels of asinh(z / (order + 2)).
+def _bessel_table(order: float) -> tuple[Array, float]:
+    """Coefficients (function, power, interval) of two functions in equal intervals of asinh(z / (order + 2)), and a constant.
 
-    The functions are log_bessel less its leading growth, which keeps them of order 1, and bessel_ratio.
+    The functions are log_bessel less the constant and its leading growth, which keeps them of order 1, and bessel_ratio.
     """
-    x, matrix = powers_from_values(12)
-    n_panels = int(np.ceil(_END / _PANEL))
-    stretched = _PANEL * (np.arange(n_panels) + 0.5 * (x[:, None] + 1.0))
+    x, matrix = powers_from_values(4)
+    middle = (np.arange(int(_END * _PER_UNIT)) + 0.5) / _PER_UNIT
+    stretched = middle + x[:, None] * (0.5 / _PER_UNIT)
     z = (order + 2.0) * np.sinh(stretched)
-    return np.stack([matrix @ (log_bessel(order, z) - _growth(order, z)), matrix @ bessel_ratio(order, z)])
-
-
-def _growth(order: float, z: Array) -> Array:
-    """The bulk of log_bessel: its value at 0, and its slope in ln z at infinity."""
     at_zero = -order * float(np.log(2.0)) - float(gammaln(order + 1.0))
-    return np.asarray(at_zero - (order + 0.5) * np.log1p(z / (order + 2.0)))
+    regular = log_bessel(order, z) - at_zero + (order + 0.5) * stretched
+    return np.stack([matrix @ regular, matrix @ bessel_ratio(order, z)]), at_zero
 
 
 def log_bessel_and_ratio(order: float, z: Array) -> tuple[Array, Array]:
-    """`log_bessel` and `bessel_ratio` by a table kept for each order: ten times as fast for large arrays."""
-    table = _bessel_table(float(order))
-    stretched = np.arcsinh(z * (1.0 / (order + 2.0))) * (1.0 / _PANEL)
-    panel = np.minimum(stretched.astype(np.intp), table.shape[2] - 1)
-    position = 2.0 * (stretched - panel) - 1.0
-    log_value, ratio = (coefficients[-1][panel] for coefficients in table)
-    for power in range(table.shape[1] - 2, -1, -1):
+    """`log_bessel` and `bessel_ratio` by a table kept for each order: twenty times as fast for large arrays."""
+    (of_log, of_ratio), at_zero = _bessel_table(float(order))
+    scaled = z * (1.0 / (order + 2.0))
+    stretched = np.log(scaled + np.sqrt(scaled * scaled + 1.0))
+    position = stretched * _PER_UNIT
+    interval = np.minimum(position, of_log.shape[1] - 1).astype(np.intp)
+    position -= interval
+    position *= 2.0
+    position -= 1.0
+    log_value, ratio = of_log[3].take(interval), of_ratio[3].take(interval)
+    for power in (2, 1, 0):
         log_value *= position
-        log_value += table[0, power][panel]
+        log_value += of_log[power].take(interval)
         ratio *= position
-        ratio += table[1, power][panel]
-    return log_value + _growth(order, z), ratio
+        ratio += of_ratio[power].take(interval)
+    stretched *= order + 0.5
+    log_value -= stretched
+    log_value += at_zero
+    return log_value, ratio
+
+
+_NORMAL_PER_UNIT = 64
+_NORMAL_END = 38.0  # the density vanishes beyond
+_NORMAL_TAIL = ndtr(-np.arange(-_NORMAL_END * _NORMAL_PER_UNIT, _NORMAL_END * _NORMAL_PER_UNIT + 1) / _NORMAL_PER_UNIT)
+_NORMAL_TAILS = {np.dtype(kind): _NORMAL_TAIL.astype(kind) for kind in (np.float64, np.float32)}
+
+
+def normal_tail_and_density(t: Array) -> tuple[Array, Array]:
+    """P(N > t) and the density at t of a standard normal N; the tail to 1e-12, several times as fast as scipy's.
+
+    From the nearest of a grid of points, t - e, Taylor's series about t:
+    P(N > t) = P(N > t - e) - density(t) (e + e^2 t / 2 + e^3 (t^2 - 1) / 6 + e^4 (t^3 - 3 t) / 24),  with u = e t below.
+    """
+    density = t * t
+    density *= -0.5
+    np.exp(density, out=density)
+    density *= 1.0 / math.sqrt(2.0 * math.pi)
+    at = t * _NORMAL_PER_UNIT
+    np.maximum(at, -_NORMAL_END * _NORMAL_PER_UNIT, out=at)
+    np.minimum(at, _NORMAL_END * _NORMAL_PER_UNIT, out=at)
+    nearest = np.rint(at)
+    e = np.subtract(at, nearest, out=at)
+    e *= 1.0 / _NORMAL_PER_UNIT
+    nearest += _NORMAL_END * _NORMAL_PER_UNIT
+    tail = _NORMAL_TAILS[t.dtype].take(nearest.astype(np.intp))
+    u = e * t
+    series = u * (1.0 / 24.0)  # e (1 + u / 2 + u^2 / 6 + u^3 / 24 - e^2 (1 / 6 + u / 8))
+    series += 1.0 / 6.0
+    series *= u
+    series += 0.5
+    series *= u
+    series += 1.0
+    u *= 0.125
+    u += 1.0 / 6.0
+    u *= e
+    u *= e
+    series -= u
+    series *= e
+    series *= density
+    tail -= series
+    return tail, density

@@ -89,7 +89,7 @@ def central(function, arguments, index):
 
 
 def record(case):
-    ctx.dps = DIGITS
+    ctx.dps = DIGITS if case[3] <= 1000 else DIGITS + 16  # a large shape loses digits
     distance, d, scale, shape, rate = case
 
     def value(D, e, k, t):
@@ -156,13 +156,29 @@ def cases(n, seed=0):
     return chosen
 
 
+def sharp_cases(n, seed=1):
+    """Radii that are known to within a per cent or less: large shapes and rates."""
+    draw = random.Random(seed)
+    chosen = []
+    for _ in range(n):
+        d = draw.choice([1, 2, 3, 5, 20, 100])
+        e, k, radius = (math.exp(draw.uniform(math.log(a), math.log(b))) for a, b in ((1e-3, 2), (1e3, 1e5), (0.1, 10)))
+        D = abs(radius + draw.gauss(0, 1.5) * math.hypot(radius / math.sqrt(k), e))
+        chosen.append((D, d, e, k, k / radius))
+    for d in (2, 100):
+        for e in (1e-3, 2.0):
+            for radius in (0.1, 10.0):
+                chosen += [(radius, d, e, 1e5, 1e5 / radius), (0.0, d, e, 1e5, 1e5 / radius)]
+    return chosen
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--points", type=int, default=300)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", default=str(HERE / "vicinity.json"))
     options = parser.parse_args()
-    todo = cases(options.points)
+    todo = cases(options.points) + sharp_cases(options.points // 5)
     done = []
     with Pool(options.jobs) as pool:
         for number, one in enumerate(pool.imap(record, todo), 1):

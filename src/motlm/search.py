@@ -1,0 +1,261 @@
+"""How good minima of the objective are found: fresh starts, growth by one ball at a time, and the exchange of the weakest ball.
+
+Three ways to come by a mixture of n localities, each of which finds minima that the others miss:
+
+fresh       balls placed at random rows; those with the lowest objective are polished for a few steps, the best of these to the end;
+grown       the mixture of n - 1 and one more ball, of many that promise to remove loss;
+exchanged   a mixture of n less its weakest ball (one without rows first, or one that lies on another), grown again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+from . import starts
+from ._typing import Array
+from .objective import Objective, gates, locate, lookup_of, variances
+from .optimise import SOLVERS, Solution, best, eliminates, value_at
+from .posterior import Posterior
+from .watch import Deadline, Watch
+
+__all__ = ["Search", "catoni_bound", "weakest"]
+
+_DRAWN = 10  # starts drawn for each that is polished
+_STEPS = 15  # of the first, short polish
+_STEPS_CLOSED = 6  # of the same where the models have closed forms: few steps remain
+_FOLLOWED = 2  # minima that are polished to the end, and continued to other inverse temperatures
+_EXCHANGES = 2  # balls tried for exchange
+_ROUNDS = 4  # exchanges at most
+_SCREENED_ROWS = 4096  # rows on which starts are compared; the rows come in random order
+_LOOSE = 1e-3  # relative decrease at which a search along the way stops; tuned: within half a per cent of the end, in 80 steps
+_DIFFERENT = 1.003  # ratio from which two objectives, found by searches along the way, are of different minima
+_TWINS = 0.9  # share of common rows at which two balls are one
+
+
+@dataclass
+class Search:
+    """A search over the rows of one problem. Everything but the rows' order and the generator is the same for any n_jobs."""
+
+    objective: Callable[[int, float], Objective]  # of (n_localities, inverse_temperature)
+    points: Array | None
+    free: tuple[str, ...]
+    unit_scale: bool
+    solver: str
+    n_starts: int
+    max_iter: int
+    tol: float | None
+    n_jobs: int | None
+    watch: Watch
+    grows: bool  # whether localities are alike and their centres free, so that balls may be added and exchanged
+
+    # -- ways to come by a mixture ------------------------------------------------------------------------------------
+
+    def explore(
+        self, n: int, inverse_temperature: float, rng: np.random.Generator, fewer: Sequence[Solution] = ()
+    ) -> list[Solution]:
+        """The best few mixtures of n localities, best first; `fewer` are the best ones of n - 1, to grow."""
+        objective = self.objective(n, inverse_temperature)
+        if self.solver == "nadam":
+            classification = objective.loss.name == "zero-one"
+            draws = [starts.paper_draw(objective.rows, self.points, n, classification, rng) for _ in range(self.n_starts)]
+            return self._ranked(self.polish(objective, draws, tol=self.tol))
+        if n == 0:
+            return self.polish(objective, [starts.one_model(objective.rows, self.unit_scale)])
+        self.watch.say(f"n = {n}, lambda' = {inverse_temperature:g}: screening")
+        begin: list[Posterior] = []
+        if n > 1 or not (self.grows and fewer):  # to place one ball is to grow from none
+            drawn = [self._place(objective, n, rng) for _ in range(_DRAWN * self.n_starts)]
+            begin += self._lowest(objective, self._shortened(self._screened(objective), drawn, self.n_starts))[:_FOLLOWED]
+        if self.grows and fewer:  # each way keeps its best: after a few steps they are not yet comparable
+            begin += self._lowest(objective, self._grown(fewer[0].posterior, inverse_temperature, rng, self.n_starts))[:_FOLLOWED]
+        found = self._ranked(self.polish(objective, begin))
+        if self.grows:
+            found = self._exchanged(found, inverse_temperature, rng)
+        self.watch.say(f"n = {n}, lambda' = {inverse_temperature:g}", found[0].objective)
+        return found
+
+    def along(
+        self, leaders: Sequence[Solution], temperatures: Sequence[float], rng: np.random.Generator
+    ) -> dict[float, list[Solution]]:
+        """These minima continued to other inverse temperatures, up and down from their own; as far as time allows.
+
+        A ball that has died does not come back. So where one has, minima are looked for at the largest, too.
+        """
+        n, own = leaders[0].posterior.n_localities, leaders[0].inverse_temperature
+        found = self._followed(leaders, temperatures)
+        loosest = max(temperatures)
+        if self.grows and own < loosest and weakest(self.objective(n, own), leaders[0].posterior)[1] and not self.watch.over():
+            for temperature, more in self._followed(self.explore(n, loosest, rng), temperatures).items():
+                found[temperature] = self._ranked([*found.get(temperature, []), *more])
+        return found
+
+    def _followed(self, leaders: Sequence[Solution], temperatures: Sequence[float]) -> dict[float, list[Solution]]:
+        n, own = leaders[0].posterior.n_localities, leaders[0].inverse_temperature
+        up = sorted(one for one in temperatures if one > own)
+        down = sorted((one for one in temperatures if one < own), reverse=True)
+        found = {own: list(leaders)} if own in temperatures else {}
+        for way in (up, down):
+            solutions = list(leaders)
+            for temperature in way:
+                if found and self.watch.over():
+                    break
+                solutions = self.polish(self.objective(n, temperature), [one.posterior for one in solutions])
+                found[temperature] = solutions
+                self.watch.say(f"n = {n}, lambda' = {temperature:g}", min(one.objective for one in solutions))
+        return found
+
+    def resume(self, n: int, inverse_temperature: float, posterior: Posterior, rng: np.random.Generator) -> list[Solution]:
+        """A mixture searched on from where it is, with balls added or left out until it has n."""
+        while posterior.n_localities > n:
+            order, _ = weakest(self.objective(posterior.n_localities, inverse_temperature), posterior)
+            posterior = posterior.keep(sorted(order[1:]))
+        while posterior.n_localities < n:
+            objective = self.objective(posterior.n_localities + 1, inverse_temperature)
+            grown = self._lowest(objective, self._grown(posterior, inverse_temperature, rng, self.n_starts))
+            posterior = self.polish(objective, grown[:1])[0].posterior
+        return self.polish(self.objective(n, inverse_temperature), [posterior])
+
+    def polish(
+        self, objective: Objective, begin: Sequence[Posterior], tol: float | None = _LOOSE, max_iter: int | None = None
+    ) -> list[Solution]:
+        """Where each search ends, in the order of the starts. When time is over at least the first start comes back."""
+        options = {"max_iter": self.max_iter if max_iter is None else max_iter, "tol": tol if self.tol is None else self.tol}
+        solver = SOLVERS[self.solver]
+        if effective_n_jobs(self.n_jobs) == 1 or len(begin) == 1:
+            found = []
+            for start in begin:
+                if found and self.watch.over():
+                    break
+                found.append(solver(objective, start, self.free, stop=self.watch.over, **options))
+                self.watch.done(1.0 if max_iter is None else 0.2)
+            return found
+        self.watch.raising = True
+        try:
+            tasks = (delayed(_polished)(solver, objective, start, self.free, options, self.watch.deadline) for start in begin)
+            found = list(Parallel(n_jobs=self.n_jobs)(tasks))
+        except KeyboardInterrupt:
+            self.watch.interrupted = True
+            found = [solver(objective, begin[0], self.free, stop=self.watch.over, **options)]
+        finally:
+            self.watch.raising = False
+        self.watch.done(len(begin) * (1.0 if max_iter is None else 0.2))
+        return found
+
+    # -- parts of it --------------------------------------------------------------------------------------------------
+
+    def _place(self, objective: Objective, n: int, rng: np.random.Generator) -> Posterior:
+        return starts.placed_at_rows(self._screened(objective).rows, self.points, n, self.unit_scale, rng)
+
+    def _screened(self, objective: Objective) -> Objective:
+        """The objective on some of the rows, with the same lambda."""
+        rows = objective.rows
+        if len(rows) <= _SCREENED_ROWS:
+            return objective
+        part = rows.part(slice(0, _SCREENED_ROWS))
+        ratio = objective.total_weight / float(part.weight.sum())
+        return replace(objective, rows=part, inverse_temperature=objective.inverse_temperature * ratio)
+
+    def _lowest(self, objective: Objective, begin: Sequence[Posterior]) -> list[Posterior]:
+        """The starts by their objective, lowest first."""
+        values: list[float] = []
+        for start in begin:
+            if values and self.watch.over():
+                break
+            values.append(value_at(objective, start, self.free))
+        return [begin[i] for i in np.argsort(values, kind="stable")]
+
+    def _shortened(self, objective: Objective, begin: Sequence[Posterior], count: int) -> list[Posterior]:
+        """The best of these starts after a few steps."""
+        lowest = self._lowest(objective, begin)[:count]
+        steps = _STEPS_CLOSED if eliminates(objective, self.free) else _STEPS
+        return [one.posterior for one in self.polish(objective, lowest, max_iter=min(steps, self.max_iter))]
+
+    def _grown(self, fewer: Posterior, inverse_temperature: float, rng: np.random.Generator, count: int) -> list[Posterior]:
+        """The mixture and one more ball, after a few steps, for each of the most promising balls."""
+        n = fewer.n_localities
+        before = self._screened(self.objective(n, inverse_temperature))
+        balls = starts.promising_balls(before, fewer, 2 * _DRAWN * self.n_starts, rng)
+        begin = [starts.with_ball(fewer, ball, self.unit_scale) for ball in starts.diverse(balls, 3 * count)]
+        return self._shortened(self._screened(self.objective(n + 1, inverse_temperature)), begin, count)
+
+    def _exchanged(self, found: list[Solution], inverse_temperature: float, rng: np.random.Generator) -> list[Solution]:
+        """The best mixture with its weakest balls exchanged, as long as that makes it better."""
+        n = found[0].posterior.n_localities
+        objective = self.objective(n, inverse_temperature)
+        for _ in range(_ROUNDS):
+            order, useless = weakest(objective, found[0].posterior)
+            leader = found[0]
+            for i in order[: max(_EXCHANGES, useless) if n > 1 else useless]:  # one ball of use has been grown already
+                if self.watch.over():
+                    return found
+                rest = leader.posterior.keep([j for j in range(n) if j != i])
+                again = self._lowest(objective, self._grown(rest, inverse_temperature, rng, self.n_starts))[:1]
+                found = self._ranked([*found, *self.polish(objective, again)])
+                if found[0].objective * _DIFFERENT < leader.objective:
+                    break
+            else:
+                break
+        return found
+
+    def _ranked(self, solutions: Sequence[Solution]) -> list[Solution]:
+        """The best few that differ, best first."""
+        kept: list[Solution] = []
+        for one in sorted(solutions, key=lambda one: one.objective):
+            if len(kept) < _FOLLOWED and all(one.objective > _DIFFERENT * other.objective for other in kept):
+                kept.append(one)
+        return kept or [solutions[best(solutions)]]
+
+
+def _polished(
+    solver: Callable[..., Solution],
+    objective: Objective,
+    start: Posterior,
+    free: Sequence[str],
+    options: dict[str, object],
+    deadline: Deadline,
+) -> Solution:
+    """One search in another process."""
+    with threadpool_limits(limits=1, user_api="blas"):  # a block's products are small: more threads only wait for each other
+        return solver(objective, start, free, stop=deadline.over, **options)
+
+
+def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]:
+    """The localities, weakest first, and how many of them are of no use: no row in them, or the rows of a stronger one.
+
+    The strength of a locality is the loss that its rows would have without it, under the exterior model, less their loss.
+    """
+    n = posterior.n_localities
+    lookup = lookup_of(objective.vicinity, posterior, objective.rows.features.dtype)
+    typed = posterior.astype(objective.rows.features.dtype)
+    strength, common = np.zeros(n), np.zeros((n, n))
+    for rows in objective.rows.blocks(objective.block):
+        mean, _, omega = locate(objective.vicinity, lookup, typed, rows)
+        value = objective.loss.value_and_partials(rows.target, mean, variances(typed, rows)).value
+        _, others = gates(omega)
+        strength += ((others * value[n] - value[:n]) * omega) @ rows.weight
+        member = (omega >= 0.5).astype(float)
+        common += member @ member.T
+    size = np.maximum(np.diag(common), 1.0)
+    order = [int(i) for i in np.argsort(strength, kind="stable")]
+    useless = [i for i in order if common[i, i] == 0]
+    for place, i in enumerate(order):
+        stronger = order[place + 1 :]
+        if i not in useless and any(common[i, j] > _TWINS * max(size[i], size[j]) for j in stronger):
+            useless.append(i)
+    return useless + [i for i in order if i not in useless], len(useless)
+
+
+def catoni_bound(objective: float, inverse_temperature: float, n_rows: int, n_choices: int, delta: float = 0.05) -> float:
+    """Catoni's bound on the risk, of which the objective is all that depends on the posterior; comparable between lambdas.
+
+    (1 - exp(-C objective - ln(n_choices / delta) / m)) / (1 - exp(-C)) with C = lambda / m, valid with probability 1 - delta for all
+    of so many choices of (n, lambda) at once. The objective's sum over overlapping balls is at least the probability that some
+    applicable model errs, so that the bound holds for that.
+    """
+    exponent = inverse_temperature * objective + np.log(n_choices / delta) / n_rows
+    return float(np.expm1(-exponent) / np.expm1(-inverse_temperature))

@@ -1,0 +1,112 @@
+"""Watching a long search: a progress bar, a time limit, and Ctrl-C, each of which leaves the best model found so far."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from types import FrameType, TracebackType
+from typing import Any
+
+__all__ = ["Deadline", "Watch"]
+
+_WIDTH = 24  # of the bar, in characters
+_PAUSE = 0.1  # seconds between two drawings
+
+
+class Deadline:
+    """A moment after which searches stop. Small enough to travel to other processes."""
+
+    def __init__(self, at: float | None) -> None:
+        self.at = at  # of time.time(), which all processes of a machine share
+
+    def over(self) -> bool:
+        return self.at is not None and time.time() >= self.at
+
+
+class Watch:
+    """Says when to stop, and shows how far the search is. A context: while it lasts, the first Ctrl-C means stop, not fail."""
+
+    def __init__(self, max_time: float | None, show: bool) -> None:
+        self.deadline = Deadline(None if max_time is None else time.time() + max_time)
+        self.interrupted = False
+        self.raising = False  # whether Ctrl-C must break off a wait for other processes
+        self._bar = _Bar() if show else None
+        self._previous: Any = None
+        self._installed = False
+
+    def over(self) -> bool:
+        return self.interrupted or self.deadline.over()
+
+    @property
+    def reason(self) -> str:
+        return "interrupted" if self.interrupted else "max_time is over"
+
+    def plan(self, steps: float) -> None:
+        """So much work lies ahead."""
+        if self._bar:
+            self._bar.total += steps
+
+    def say(self, doing: str, objective: float | None = None) -> None:
+        """What is being done, and the best objective so far."""
+        if self._bar:
+            self._bar.text = doing if objective is None else f"{doing}, best objective {objective:.5g}"
+            self._bar.draw()
+
+    def done(self, steps: float) -> None:
+        if self._bar:
+            self._bar.count += steps
+            self._bar.draw()
+
+    def __enter__(self) -> Watch:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.getsignal(signal.SIGINT)
+            if callable(self._previous):  # not where the caller has told the process to ignore it
+                signal.signal(signal.SIGINT, self._stop)
+                self._installed = True
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._installed:
+            signal.signal(signal.SIGINT, self._previous)
+        if self._bar:
+            self._bar.close()
+
+    def _stop(self, signum: int, frame: FrameType | None) -> None:
+        if self.interrupted or self.raising:
+            self.interrupted = True
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+
+class _Bar:
+    """One line on stderr, drawn over where that is a terminal or a notebook; otherwise a line for each new text."""
+
+    def __init__(self) -> None:
+        self.total, self.count, self.text = 0.0, 0.0, ""
+        self._began = time.time()
+        self._drawn, self._written = 0.0, ""
+        self._over = sys.stderr.isatty() or "ipykernel" in sys.modules
+
+    def draw(self, always: bool = False) -> None:
+        if not self._over:
+            if self.text != self._written:
+                self._written = self.text
+                print(f"[motlm] {self._line()}", file=sys.stderr, flush=True)
+            return
+        if always or time.time() - self._drawn > _PAUSE:
+            self._drawn = time.time()
+            line = f"[motlm] {self._line()}"
+            print("\r" + line + " " * (len(self._written) - len(line)), end="", file=sys.stderr, flush=True)
+            self._written = line
+
+    def _line(self) -> str:
+        share = min(self.count / self.total, 1.0) if self.total else 0.0
+        full = round(_WIDTH * share)
+        return f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} {time.time() - self._began:5.1f} s  {self.text}"
+
+    def close(self) -> None:
+        if self._over:
+            self.draw(always=True)
+            print(file=sys.stderr, flush=True)
