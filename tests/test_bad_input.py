@@ -106,7 +106,7 @@ def test_points_in_another_column_order(rows) -> None:
 @BOTH
 @pytest.mark.parametrize("n", [-1, 1.5, "two", True])
 def test_n_localities_not_a_count(Estimator, n, rows) -> None:
-    with pytest.raises(ValueError, match="n_localities must be an integer >= 0"):
+    with pytest.raises(ValueError, match="n_localities must be 'auto' or an integer >= 0"):
         fit(Estimator, *rows, n_localities=n)
 
 

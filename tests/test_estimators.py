@@ -71,8 +71,10 @@ def test_what_is_stored_fits_together(case2) -> None:
     assert model.posterior_.n_localities == len(model.localities_) == 3
     assert [locality.point for locality in model.localities_] == [0, 1, 2]
     assert model.n_iter_ >= 1
-    assert {record.stage for record in model.path_} == {"final"}
-    assert min(record.objective for record in model.path_) == pytest.approx(model.objective_, rel=1e-12)
+    assert {record.stage for record in model.path_} == {"search", "final"}
+    assert {record.inverse_temperature for record in model.path_} == {model.inverse_temperature_}
+    finals = [record.objective for record in model.path_ if record.stage == "final"]
+    assert min(finals) == pytest.approx(model.objective_, rel=1e-12)
     assert sum(locality.n_rows for locality in model.localities_) + model.exterior_.n_rows >= len(X)
 
 
@@ -239,7 +241,7 @@ def test_selection_is_recorded() -> None:
     model = LocalMixtureClassifier(
         points_of_interest=POINTS, standardize=False, inverse_temperature=(1.0, 2.0, 4.0), n_starts=2, random_state=0
     ).fit(X, y)
-    selection = [record for record in model.path_ if record.stage == "selection"]
+    selection = [record for record in model.path_ if record.stage == "search"]
     assert {record.inverse_temperature for record in selection} == {1.0, 2.0, 4.0}
     scored = [record for record in selection if record.held_out_score is not None]
     assert len(scored) == 3
@@ -285,8 +287,10 @@ def test_path_and_objective_are_in_the_same_units(kinked) -> None:
     _, _, model = kinked
     finals = [record.objective for record in model.path_ if record.stage == "final"]
     assert min(finals) == pytest.approx(model.objective_, rel=1e-12)
-    starts = {record.start for record in model.path_ if record.inverse_temperature == 32.0 and record.stage == "selection"}
-    assert starts == {0, 1, 2}
+    for value in (4.0, 32.0):
+        ranked = [record for record in model.path_ if record.inverse_temperature == value and record.stage == "search"]
+        assert [record.rank for record in ranked] == list(range(len(ranked)))
+        assert [record.objective for record in ranked] == sorted(record.objective for record in ranked)
 
 
 def test_a_heavy_row_does_not_upset_the_split() -> None:
@@ -392,9 +396,13 @@ def test_verbose_prints_and_quiet_does_not(capsys: pytest.CaptureFixture[str]) -
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
         model.fit(X, y)
-        assert capsys.readouterr().out == ""
+        assert "".join(capsys.readouterr()) == ""
         model.set_params(verbose=1).fit(X, y)
-    assert capsys.readouterr().out.count("lambda' =") == 3
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "100%" in said.err
+    for words in ("screening", "lambda' = 1, best objective 0.", "lambda' = 2, best objective 0.", "all rows"):
+        assert words in said.err
 
 
 def test_callers_arrays_are_left_alone() -> None:

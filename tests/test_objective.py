@@ -230,9 +230,13 @@ def test_the_best_models_of_the_squared_loss_have_no_gradient_left(vicinity, n: 
         coef=rng.normal(size=(n + 1, 3)), coef_scale=rng.uniform(0.5, 2, size=n + 1), intercept=0.3, intercept_scale=0.7
     )
     objective = Objective(Squared(), vicinity, prior, rows, 1.7, block=17)
-    better = with_best_models(objective, q, objective.tables(q))
+    lookup = objective.lookup(q)
+    better, located = with_best_models(objective, q, lookup)
     value, gradient = objective.value_and_gradient(better)
     assert value <= objective.value(q)
+    again, same = objective.value_and_gradient(better, lookup, located)  # with what is known already
+    assert again == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(same.radius_rate, gradient.radius_rate, rtol=1e-9, atol=1e-13)
     for name in ("coef", "coef_scale", "intercept", "intercept_scale"):
         np.testing.assert_allclose(getattr(gradient, name), 0.0, atol=1e-12)
     for name in ("center", "radius_shape", "radius_rate"):

@@ -8,10 +8,10 @@ from helpers import random_posterior, random_rows
 
 from motlm.losses import LOSSES, Squared, ZeroOne
 from motlm.objective import VICINITIES, LearnedCenters, Objective
-from motlm.optimise import SOLVERS, best, nadam, paths
+from motlm.optimise import SOLVERS, lbfgs, nadam
 from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows, distinct_rows, held_out
-from motlm.starts import lowest, paper_draw, placed_at_rows
+from motlm.starts import paper_draw, placed_at_rows
 
 FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
 EACH_VICINITY = pytest.mark.parametrize("vicinity", VICINITIES, ids=lambda vicinity: type(vicinity).__name__)
@@ -93,25 +93,47 @@ def test_nadam_stops_by_the_papers_rules(rng: np.random.Generator) -> None:
     assert "max_iter = 30" in unfinished.message
 
 
-def test_same_paths_for_any_number_of_jobs(rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 1, 2, LearnedCenters())
-    rows = random_rows(rng, 60, q, LearnedCenters(), ZeroOne())
-    starts = [placed_at_rows(rows, None, 1, False, rng) for _ in range(3)]
-    objectives = [Objective(ZeroOne(), LearnedCenters(), Prior(), rows, value) for value in (4.0, 1.0)]
+def test_a_stopped_search_hands_back_the_best_it_has_seen(rng: np.random.Generator) -> None:
+    q = random_posterior(rng, 2, 2, LearnedCenters())
     free = (*FREE, "center", "center_scale")
-    one, two = (paths(objectives, starts, SOLVERS["lbfgs"], free, {"max_iter": 20}, n_jobs) for n_jobs in (1, 2))
-    assert [[s.objective for s in path] for path in one] == [[s.objective for s in path] for path in two]
-    last = [path[-1] for path in one]
-    assert last[best(last)].objective == min(s.objective for s in last)
+    for loss in LOSSES:
+        rows = random_rows(rng, 60, q, LearnedCenters(), loss)
+        objective = Objective(loss, LearnedCenters(), Prior(), rows, 1.0)
+        for solver in SOLVERS.values():
+            calls = iter(range(100))
+            stopped = solver(objective, q, free, stop=lambda calls=calls: next(calls) >= 12)
+            assert not stopped.converged
+            assert stopped.message == "stopped"
+            assert stopped.objective < objective.value(q)
+            assert solver(objective, q, free, stop=lambda: True).objective <= objective.value(q) + 1e-12
 
 
-def test_screening_keeps_the_lowest(rng: np.random.Generator) -> None:
-    rows = Rows.of(rng.normal(size=(30, 2)), np.sign(rng.normal(size=30)))
-    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
-    candidates = [placed_at_rows(rows, None, 2, False, rng) for _ in range(8)]
-    kept = lowest(objective, candidates, 3)
-    values = sorted(objective.value(one) for one in candidates)
-    assert [objective.value(one) for one in kept] == values[:3]
+@EACH_LOSS
+def test_scales_are_those_of_the_fisher_information(loss, rng: np.random.Generator) -> None:
+    """Moved by its scale, each number costs about half a nat of divergence: KL(moved || here) ~ scale^2 Fisher / 2."""
+    q = random_posterior(rng, 2, 3, LearnedCenters())
+    free = (*FREE, "center", "center_scale")
+    packing = Packing(q, free)
+    here, scales = packing.pack(q), packing.scales(q)
+    rows = random_rows(rng, 10, q, LearnedCenters(), loss)
+    prior = Prior(**{name: getattr(q, name) for name in Posterior.__dataclass_fields__})
+    objective = Objective(loss, LearnedCenters(), prior, rows, 1.0)
+    h = 0.01
+    for j in range(len(here)):
+        moved = here.copy()
+        moved[j] += h * scales[j]
+        assert objective.kl(packing.unpack(moved)) == pytest.approx(0.5 * h**2, rel=0.05)
+
+
+def test_a_step_of_nothing_ends_at_once(rng: np.random.Generator) -> None:
+    q = random_posterior(rng, 1, 2, LearnedCenters())
+    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), random_rows(rng, 60, q, LearnedCenters(), ZeroOne()), 1.0)
+    end = lbfgs(objective, q, (*FREE, "center", "center_scale"))
+    again = lbfgs(objective, end.posterior, (*FREE, "center", "center_scale"))
+    assert end.converged
+    assert again.converged
+    assert again.n_iter <= 45
+    assert again.objective <= end.objective * (1 + 1e-12)
 
 
 def test_starts_have_the_right_sizes(rng: np.random.Generator) -> None:

@@ -28,6 +28,8 @@ LINE = [
     "objective",
     "starts",
     "optimise",
+    "watch",
+    "search",
     "prediction",
     "columns",
     "localities",

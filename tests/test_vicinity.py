@@ -8,14 +8,15 @@ from scipy.stats import gamma, ncx2
 
 from motlm.vicinity import (
     LIMITS,
+    Lookup,
     half_distance,
     theta,
     theta_and_partials,
-    theta_table,
+    theta_tables,
     upsilon,
     upsilon_and_partials,
     upsilon_qmc,
-    upsilon_table,
+    upsilon_tables,
 )
 
 
@@ -123,19 +124,68 @@ def test_paper_approximation_is_close_but_not_exact() -> None:
     assert upsilon_qmc(1.0, 5, 0.3, 30.0, 20.0, seed=1) != upsilon_qmc(1.0, 5, 0.3, 30.0, 20.0, seed=2)
 
 
+def one(*numbers: float) -> list[np.ndarray]:
+    return [np.array([number]) for number in numbers]
+
+
 def test_half_distance() -> None:
-    for table in (theta_table(30.0, 20.0), upsilon_table(3, 0.3, 30.0, 20.0)):
+    for table in (*theta_tables(*one(30.0, 20.0)), *upsilon_tables(3, *one(0.3, 30.0, 20.0))):
         at = half_distance(table)
         assert table.look_up(table.value, table.place(np.array([at])))[0] == pytest.approx(0.5, abs=1e-11)
-    assert half_distance(upsilon_table(20, 1.0, 2.0, 1.0)) == 0.0  # membership never reaches 1/2
+    assert half_distance(*upsilon_tables(20, *one(1.0, 2.0, 1.0))) == 0.0  # membership never reaches 1/2
+
+
+def log_uniform(rng: np.random.Generator, low: float, high: float, size: int) -> np.ndarray:
+    return np.exp(rng.uniform(np.log(low), np.log(high), size=size))
+
+
+@pytest.mark.parametrize("d", [1, 4, 40])
+def test_tables_of_several_localities_are_those_of_each(d: int, rng: np.random.Generator) -> None:
+    scale, shape, radius = log_uniform(rng, 1e-3, 2, 6), log_uniform(rng, 0.5, 1e5, 6), log_uniform(rng, 0.1, 10, 6)
+    together = upsilon_tables(d, scale, shape, shape / radius)
+    for i, table in enumerate(together):
+        [alone] = upsilon_tables(d, *one(scale[i], shape[i], shape[i] / radius[i]))
+        np.testing.assert_array_equal(table.edges, alone.edges)
+        place = alone.place(rng.uniform(0, alone.reach, size=50))
+        np.testing.assert_allclose(table.look_up(table.value, place), alone.look_up(alone.value, place), atol=1e-11)
+        for computed, expected in zip(table.parameters, alone.parameters, strict=True):
+            size = max(np.abs(expected).max(), 1e-12)
+            np.testing.assert_allclose(table.look_up(computed, place) / size, table.look_up(expected, place) / size, atol=1e-7)
+    assert upsilon_tables(d, *(np.empty(0),) * 3) == theta_tables(*(np.empty(0),) * 2) == []
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_look_up_what_the_tables_hold(dtype, rng: np.random.Generator) -> None:
+    """The cubics that rows use agree with the tables, at and beyond both ends too."""
+    exact = dtype == np.float64
+    for d in (1, 3, 20):
+        scale, shape, radius = log_uniform(rng, 1e-3, 2, 5), log_uniform(rng, 0.5, 1e5, 5), log_uniform(rng, 0.1, 10, 5)
+        for tables in (upsilon_tables(d, scale, shape, shape / radius), theta_tables(shape, shape / radius)):
+            lookup = Lookup.of(tables, dtype)
+            reach = np.array([[table.reach] for table in tables])
+            distance = np.concatenate([reach * rng.uniform(0, 1.1, size=(5, 300)), 0 * reach, reach, 1e3 * reach], axis=1)
+            if not exact:
+                distance = distance.astype(np.float32).astype(float)
+            place = lookup.place(distance.astype(dtype))
+            value, slope = lookup.look_up(lookup.value, place), lookup.look_up(lookup.slope, place)
+            assert value.dtype == slope.dtype == dtype
+            for i, table in enumerate(tables):
+                at = table.place(distance[i])
+                np.testing.assert_allclose(value[i], table.look_up(table.value, at), atol=1e-9 if exact else 2e-2)
+                if exact:
+                    expected = table.look_up(table.slope, at) * np.maximum(distance[i], 1e-3)
+                    np.testing.assert_allclose(slope[i] * np.maximum(distance[i], 1e-3), expected, atol=1e-6)
 
 
 def test_parameter_sums_are_the_transpose_of_look_up(rng: np.random.Generator) -> None:
-    table = upsilon_table(4, 0.3, 30.0, 20.0)
-    D, factor = rng.uniform(0, 3, size=200), rng.normal(size=200)
-    place = table.place(D)
-    expected = [factor @ table.look_up(coefficients, place) for coefficients in table.parameters]
-    np.testing.assert_allclose(table.parameter_sums(place, factor), expected, rtol=1e-10)
+    tables = upsilon_tables(4, np.array([0.3, 0.01]), np.array([30.0, 900.0]), np.array([20.0, 700.0]))
+    lookup = Lookup.of(tables)
+    D, factor = rng.uniform(0, 3, size=(2, 200)), rng.normal(size=(2, 200))
+    sums = lookup.parameter_sums(lookup.moments(lookup.place(D.copy()), factor.copy()))
+    for i, table in enumerate(tables):
+        expected = [factor[i] @ table.look_up(coefficients, table.place(D[i])) for coefficients in table.parameters]
+        size = [np.abs(factor[i]) @ np.abs(table.look_up(coefficients, table.place(D[i]))) for coefficients in table.parameters]
+        np.testing.assert_allclose(sums[:, i] / size, np.array(expected) / size, atol=1e-8)
 
 
 @pytest.mark.parametrize(

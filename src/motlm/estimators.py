@@ -125,7 +125,7 @@ class _Problem:
         if self.points is not None and self.metric is not None:
             distance = self.metric.distances(Z, self.points)
         if not self.varies.all():
-            Z = Z[:, self.varies]
+            Z = np.ascontiguousarray(Z[:, self.varies])
         target = (target - self.units.target_center) / self.units.target_scale
         if X.dtype == np.float32 and len(X) >= _LARGE:
             weight = np.ones(len(X), dtype=np.float32) if weight is None else weight.astype(np.float32)
@@ -190,7 +190,10 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             self._warn_of_constants(names, varies, max(sizes))
         if not varies.any():
             sizes, points = [0], None
-        whole = self._problem(rows, points, max(sizes), varies)
+        room = max(sizes)
+        if self.warm_start and points is None and self.prior is None and hasattr(self, "posterior_"):
+            room = max(room, self.posterior_.n_localities)
+        whole = self._problem(rows, points, room, varies)
         before = self._resumed(whole) if self.warm_start else None
         self._typical = typical
         records: list[Record] = []
@@ -267,7 +270,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                 outcome = self._outcome(problem, held, n, temperature, solutions, len(sizes) * len(temperatures))
                 outcomes.append(outcome)
                 records += [
-                    _record("selection", rank, one, problem.units, outcome if rank == 0 else None)
+                    _record("search", rank, one, problem.units, outcome if rank == 0 else None)
                     for rank, one in enumerate(outcome.solutions)
                 ]
         return outcomes
@@ -315,7 +318,8 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         fitted: _Problem = self._fitted
         if not np.array_equal(fitted.varies, problem.varies) or (fitted.points is None) != (problem.points is None):
             return None
-        if problem.points is not None and len(problem.points) != self.posterior_.n_localities:
+        n = self.posterior_.n_localities
+        if (problem.points is not None and len(problem.points) != n) or n > len(np.asarray(problem.prior.radius_shape)):
             return None
         return _in_units(self.posterior_, fitted.units, problem.units, problem), self.inverse_temperature_
 
@@ -738,7 +742,9 @@ def _record(stage: str, rank: int, solution: Solution, units: Units, outcome: _O
 def _in_units(posterior: Posterior, old: Units, new: Units, problem: _Problem) -> Posterior:
     """A posterior in other units; balls stay balls, scaled by the mean change of the columns."""
     varies = problem.varies
-    stretch = new.inverse_scale[varies] / old.inverse_scale[varies]
+    stretch = np.ones(varies.sum())  # of a column that is constant among the rows of either
+    both = (new.inverse_scale > 0) & (old.inverse_scale > 0)
+    np.divide(new.inverse_scale[varies], old.inverse_scale[varies], out=stretch, where=both[varies])
     mean_stretch = float(np.exp(np.log(stretch).mean())) if varies.any() else 1.0
     to_target = old.target_scale / new.target_scale
     shift = (old.center - new.center)[varies] * new.inverse_scale[varies]
@@ -970,7 +976,9 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         labels = column_or_1d(labels, warn=True)
         strange = ~np.isin(labels, self.classes_)
         if strange.any():
-            raise ValueError(f"y_val has the label {labels[strange][0]!r}; the labels of y are {list(self.classes_)}.")
+            raise ValueError(
+                f"y_val has the label {labels[strange].tolist()[0]!r}, which y has not; its labels are {self.classes_.tolist()}."
+            )
         return np.where(labels == self.classes_[1], 1.0, -1.0)
 
     def _free_coef_scale(self) -> bool:

@@ -36,7 +36,7 @@ class Solution:
 class Record:
     """One line of an estimator's `path_`: a minimum found with so many localities at one inverse temperature."""
 
-    stage: str  # "selection": on the training part of the rows; "final": on all rows, dead localities dropped
+    stage: str  # "search": along the way, on the rows that are not held out; "final": on all rows, dead localities dropped
     n_localities: int
     inverse_temperature: float
     rank: int  # 0 for the best minimum found with these two

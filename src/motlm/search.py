@@ -89,8 +89,13 @@ class Search:
         n, own = leaders[0].posterior.n_localities, leaders[0].inverse_temperature
         found = self._followed(leaders, temperatures)
         loosest = max(temperatures)
-        if self.grows and own < loosest and weakest(self.objective(n, own), leaders[0].posterior)[1] and not self.watch.over():
-            for temperature, more in self._followed(self.explore(n, loosest, rng), temperatures).items():
+        if not self.grows or own >= loosest or n == 0 or self.watch.over():
+            return found
+        order, useless = weakest(self.objective(n, own), leaders[0].posterior)
+        if useless:
+            rest = leaders[0].posterior.keep(sorted(order[1:]))
+            fewer = self.polish(self.objective(n - 1, loosest), [rest])
+            for temperature, more in self._followed(self.explore(n, loosest, rng, fewer), temperatures).items():
                 found[temperature] = self._ranked([*found.get(temperature, []), *more])
         return found
 

@@ -198,7 +198,7 @@ class Lookup:
         return cls(
             tuple(tables),
             dtype,
-            column([table.shift for table in tables]),
+            column([max(table.shift, float(np.finfo(dtype).tiny)) for table in tables]),
             column([table.start for table in tables]),
             column([1.0 / table.cell for table in tables]),
             column([table.edges[-1] - 0.01 for table in tables]),  # constant there; and rounding stays below the end

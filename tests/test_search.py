@@ -1,0 +1,540 @@
+"""How minima are found, and what stops the search."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers import random_posterior, random_rows
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
+from motlm.datasets import make_clf_case1, make_clf_case2
+from motlm.losses import LOSSES, ZeroOne
+from motlm.objective import LearnedCenters, Objective
+from motlm.posterior import Posterior
+from motlm.rows import Rows
+from motlm.search import Search, catoni_bound, weakest
+from motlm.starts import Ball, diverse, placed_at_rows, promising_balls, with_ball
+from motlm.watch import Deadline, Watch
+
+FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale", "center", "center_scale")
+EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+
+
+def ringed(rng: np.random.Generator, m: int = 400) -> Rows:
+    """Labels by the sign of x2, turned round inside a ball of radius 0.8 at (1, 0)."""
+    X = rng.uniform(-2, 2, size=(m, 2))
+    y = np.sign(X[:, 1]) * np.where(np.hypot(X[:, 0] - 1, X[:, 1]) < 0.8, -1, 1)
+    return Rows.of(X, y)
+
+
+def searching(rows: Rows, loss=ZeroOne(), **changes) -> Search:  # noqa: B008
+    d = rows.features.shape[1]
+
+    def objective(n: int, inverse_temperature: float) -> Objective:
+        return Objective(loss, LearnedCenters(), Prior().expanded(n, d), rows, inverse_temperature)
+
+    arguments = {
+        "objective": objective,
+        "points": None,
+        "free": FREE,
+        "unit_scale": False,
+        "solver": "lbfgs",
+        "n_starts": 4,
+        "max_iter": 200,
+        "tol": None,
+        "n_jobs": None,
+        "watch": Watch(None, False),
+        "grows": True,
+    }
+    return Search(**arguments | changes)
+
+
+# -- starts ---------------------------------------------------------------------------------------------------------------
+
+
+@EACH_LOSS
+def test_the_most_promising_ball_is_the_one_that_is_there(loss, rng: np.random.Generator) -> None:
+    search = searching(ringed(rng), loss)
+    [none] = search.explore(0, 4.0, rng)
+    balls = promising_balls(search.objective(0, 4.0), none.posterior, 300, rng)
+    assert [ball.gain for ball in balls] == sorted((ball.gain for ball in balls), reverse=True)
+    np.testing.assert_allclose(balls[0].center, [1, 0], atol=0.5)
+    assert 0.4 < balls[0].radius < 1.2
+    assert balls[0].coef[0, 1] < 0 < balls[0].coef[1, 1]  # the models inside and outside
+
+
+def test_diverse_balls_are_unlike_each_other() -> None:
+    def ball(x: float, radius: float) -> Ball:
+        return Ball(np.array([x]), radius, np.zeros((2, 1)), np.zeros(2), 0.0)
+
+    first, near, wide, far = ball(0, 1), ball(0.2, 1.1), ball(0, 2), ball(3, 1)
+    assert diverse([first, near, wide, far], 3) == [first, wide, far]
+    assert diverse([first, near], 3) == [first]
+
+
+@pytest.mark.parametrize("unit", [True, False])
+def test_a_ball_is_added_before_the_exterior(unit: bool, rng: np.random.Generator) -> None:
+    rows = ringed(rng, 50)
+    before = placed_at_rows(rows, None, 2, unit, rng)
+    ball = Ball(np.array([1.0, 0.0]), 0.5, np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([5.0, 6.0]), 0.1)
+    after = with_ball(before, ball, unit)
+    assert after.n_localities == 3
+    np.testing.assert_array_equal(after.center[:2], before.center)
+    np.testing.assert_array_equal(after.coef[:2], before.coef[:2])
+    np.testing.assert_array_equal(after.center[2], ball.center)
+    assert after.radius_mean[2] == pytest.approx(0.5)
+    for i in (0, 1):  # what the zero-one loss sees of a model is the ratio of mean and scale
+        np.testing.assert_allclose(after.coef[2 + i] / after.coef_scale[2 + i], ball.coef[i] / 0.3)
+        assert after.intercept[2 + i] / after.intercept_scale[2 + i] == pytest.approx(ball.intercept[i] / 0.3)
+    assert (after.coef_scale == 1).all() == unit
+
+
+# -- search ---------------------------------------------------------------------------------------------------------------
+
+
+def test_weakest_localities_are_those_without_rows_then_twins(rng: np.random.Generator) -> None:
+    rows = ringed(rng)
+    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 2.0)
+    sharp, ones = np.full(4, 900.0), np.ones(5)
+    posterior = Posterior(
+        center=np.array([[1.0, 0.0], [1.02, 0.0], [50.0, 50.0], [-1.0, 0.0]]),
+        center_scale=np.full(4, 0.01),
+        radius_shape=sharp,
+        radius_rate=sharp / np.array([0.8, 0.8, 0.5, 0.3]),
+        coef=np.array([[0.0, -9.0], [0.0, -5.0], [0.0, 1.0], [0.0, 9.0], [0.0, 9.0]]),
+        coef_scale=0.3 * ones,
+        intercept=0 * ones,
+        intercept_scale=0.3 * ones,
+    )
+    order, useless = weakest(objective, posterior)
+    assert useless == 2
+    assert order[0] == 2  # no rows
+    assert order[1] in (0, 1)  # one of the twins
+    alone, useless = weakest(objective, posterior.keep([0, 3]))
+    assert useless == 0
+    assert alone[0] == 1  # says what the exterior says
+
+
+@EACH_LOSS
+def test_the_ball_is_found_and_growth_goes_on(loss, rng: np.random.Generator) -> None:
+    search = searching(ringed(rng), loss)
+    none = search.explore(0, 4.0, rng)
+    one = search.explore(1, 4.0, rng, none)
+    two = search.explore(2, 4.0, rng, one)
+    assert one[0].objective < 0.75 * none[0].objective
+    np.testing.assert_allclose(one[0].posterior.center[0], [1, 0], atol=0.15)
+    assert one[0].posterior.radius_mean[0] == pytest.approx(0.8, abs=0.15)
+    assert two[0].posterior.n_localities == 2
+    for found in (one, two):
+        assert [solution.objective for solution in found] == sorted(solution.objective for solution in found)
+
+
+def stuck(search: Search, inverse_temperature: float, rng: np.random.Generator) -> list:
+    """A mixture with one ball where no row is."""
+    [none] = search.explore(0, inverse_temperature, rng)
+    ball = Ball(np.array([60.0, 60.0]), 0.5, np.zeros((2, 2)), np.zeros(2), 0.0)
+    lost = replace(with_ball(none.posterior, ball, False), coef=np.vstack([np.zeros(2), none.posterior.coef[0]]))
+    found = search.polish(search.objective(1, inverse_temperature), [lost], max_iter=1)
+    assert weakest(search.objective(1, inverse_temperature), found[0].posterior)[1] == 1
+    return found
+
+
+def test_a_useless_ball_is_exchanged(rng: np.random.Generator) -> None:
+    search = searching(ringed(rng))
+    found = search._exchanged(stuck(search, 4.0, rng), 4.0, rng)
+    np.testing.assert_allclose(found[0].posterior.center[0], [1, 0], atol=0.15)
+
+
+def test_minima_are_followed_both_ways(rng: np.random.Generator) -> None:
+    search = searching(ringed(rng))
+    leaders = search.explore(1, 2.0, rng, search.explore(0, 2.0, rng))
+    path = search.along(leaders, (1.0, 2.0, 4.0, 8.0), rng)
+    assert set(path) == {1.0, 2.0, 4.0, 8.0}
+    for value, solutions in path.items():
+        assert all(one.inverse_temperature == value for one in solutions)
+    best = {value: min(one.objective for one in solutions) for value, solutions in path.items()}
+    assert best[8.0] < best[4.0] < best[2.0] < best[1.0]  # a larger lambda weighs the divergence less
+
+
+def test_where_a_ball_has_died_minima_are_looked_for_at_the_largest_too(rng: np.random.Generator) -> None:
+    search = searching(ringed(rng))
+    found = search.along(stuck(search, 2.0, rng), (2.0, 8.0), rng)
+    np.testing.assert_allclose(found[8.0][0].posterior.center[0], [1, 0], atol=0.15)
+    assert found[2.0][0].objective < 0.75 * search.explore(0, 2.0, rng)[0].objective
+
+
+def test_large_tables_are_screened_by_some_of_their_rows(rng: np.random.Generator) -> None:
+    rows = ringed(rng, 10_000)
+    search = searching(rows)
+    whole = search.objective(1, 2.0)
+    part = search._screened(whole)
+    assert len(part.rows) == 4096
+    assert part.inverse_temperature * part.total_weight == pytest.approx(whole.inverse_temperature * whole.total_weight)
+    assert part.rows.coordinates is part.rows.features
+    assert search._screened(part) is part
+
+
+def test_catoni_bound_is_one_and_grows() -> None:
+    worked = (1 - np.exp(-2 * 0.1 - np.log(4 / 0.05) / 100)) / (1 - np.exp(-2))
+    assert catoni_bound(0.1, 2.0, 100, 4) == pytest.approx(worked)
+    assert catoni_bound(0.2, 2.0, 100, 4) > catoni_bound(0.1, 2.0, 100, 4) > 0.1
+    assert catoni_bound(0.1, 2.0, 10**9, 1) > 0.1  # even with all the rows in the world
+
+
+# -- the number of localities ------------------------------------------------------------------------------------------
+
+
+def test_auto_finds_the_number_of_localities() -> None:
+    X, y = make_clf_case2(1200, random_state=0)
+    model = LocalMixtureClassifier(
+        "auto", max_localities=4, inverse_temperature=2.0, n_starts=3, standardize=False, random_state=0
+    ).fit(X, y)
+    assert len(model.localities_) >= 3
+    assert model.score(X, y) > 0.95
+    scored = {record.n_localities: record.held_out_score for record in model.path_ if record.held_out_score is not None}
+    assert set(scored) == {0, 1, 2, 3, 4}
+    assert scored[3] > scored[2] > scored[0]
+
+
+def test_auto_by_the_bound_holds_no_rows_out() -> None:
+    X, y = make_clf_case2(800, random_state=0)
+    model = LocalMixtureClassifier(
+        "auto", max_localities=2, inverse_temperature=(1.0, 2.0), select="bound", n_starts=2, standardize=False, random_state=0
+    ).fit(X, y)
+    bounds = {(r.n_localities, r.inverse_temperature): r.bound for r in model.path_ if r.bound is not None}
+    assert set(bounds) == {(n, value) for n in (0, 1, 2) for value in (1.0, 2.0)}
+    chosen = min(bounds, key=bounds.get)
+    assert (len(model.localities_), model.inverse_temperature_) == chosen
+    assert all(record.held_out_score is None for record in model.path_)
+    first = next(r for r in model.path_ if r.bound is not None)
+    assert first.bound == pytest.approx(catoni_bound(first.objective, first.inverse_temperature, 800, 6))
+
+
+def test_regression_by_the_bound_needs_one_temperature(rng: np.random.Generator) -> None:
+    X = rng.uniform(-1, 1, size=(150, 1))
+    y = np.abs(X[:, 0])
+    with pytest.raises(ValueError, match="regression needs one inverse_temperature"):
+        LocalMixtureRegressor(1, select="bound").fit(X, y)
+    model = LocalMixtureRegressor("auto", max_localities=2, inverse_temperature=8.0, select="bound", n_starts=2).fit(X, y)
+    assert len(model.localities_) >= 1
+
+
+def test_auto_with_few_rows_and_with_a_prior_of_its_own() -> None:
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LocalMixtureClassifier("auto", n_starts=1).fit(X, y)
+    assert len(model.localities_) <= 3
+    X, y = make_clf_case1(150, random_state=0)
+    each = Prior(center=np.array([[-1.0, 0.0], [1.0, 0.0]]))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        model = LocalMixtureClassifier(2, prior=each, inverse_temperature=2.0, n_starts=2, random_state=0).fit(X, y)
+        assert {record.n_localities for record in model.path_ if record.stage == "search"} == {2}  # nothing grows
+    with pytest.raises(ValueError, match=r"Prior.center must be a number or an array of shape \(8, 2\)"):
+        LocalMixtureClassifier("auto", prior=each).fit(X, y)
+
+
+# -- rows to choose by ------------------------------------------------------------------------------------------------
+
+
+def test_validation_rows_choose_and_are_not_fitted() -> None:
+    X, y = make_clf_case2(900, random_state=0)
+    model = LocalMixtureClassifier(
+        3, inverse_temperature=(0.5, 2.0), n_starts=2, standardize=False, random_state=0
+    ).fit(X[:600], y[:600], X_val=X[600:], y_val=y[600:])
+    scores = {r.inverse_temperature: r.held_out_score for r in model.path_ if r.held_out_score is not None}
+    assert model.inverse_temperature_ == max(scores, key=scores.get)
+    counted = sum(locality.n_rows for locality in model.localities_) + model.exterior_.n_rows
+    assert 600 <= counted < 900
+    again = clone(model).fit(X[:600], y[:600], X_val=X[600:], y_val=y[600:])
+    np.testing.assert_array_equal(again.posterior_.coef, model.posterior_.coef)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X_val": [[0.0, 0.0]]}, "X_val and y_val come together"),
+        ({"y_val": [1.0]}, "X_val and y_val come together"),
+        ({"X_val": [[0.0, 0.0]], "y_val": [7.0]}, "y_val has the label 7.0"),
+        ({"X_val": [[0.0]], "y_val": [1.0]}, "X has 1 features, but LocalMixtureClassifier is expecting 2"),
+        ({"X_val": [[0.0, np.nan]], "y_val": [1.0]}, "NaN"),
+        ({"X_val": [[0.0, 0.0]] * 2, "y_val": [1.0]}, "inconsistent numbers of samples"),
+    ],
+)
+def test_bad_validation_rows(arguments, message: str) -> None:
+    X, y = make_clf_case1(60, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        LocalMixtureClassifier(1, n_starts=1).fit(X, y, **arguments)
+
+
+def test_bad_validation_targets_of_a_regression(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(40, 1))
+    with pytest.raises(ValueError, match="y_val"):
+        LocalMixtureRegressor(1, n_starts=1).fit(X, X[:, 0], X_val=X, y_val=np.full(40, np.nan))
+
+
+# -- time, interruption, going on ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        ("max_time", 0, "max_time must be None or a positive number of seconds"),
+        ("max_time", "1 h", "max_time must be None or a positive number of seconds"),
+        ("max_time", True, "max_time must be None or a positive number of seconds"),
+        ("max_localities", 0, "max_localities must be an integer >= 1"),
+        ("select", "aic", "select must be one of 'held-out', 'bound'"),
+        ("warm_start", "yes", "warm_start must be one of True, False"),
+        ("verbose", -1, "verbose must be an integer >= 0"),
+    ],
+)
+def test_bad_parameters(parameter: str, value, message: str) -> None:
+    X, y = make_clf_case1(60, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        LocalMixtureClassifier(**{parameter: value}).fit(X, y)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n", [2, "auto"])
+def test_when_time_is_over_the_best_model_so_far_is_kept(n, n_jobs) -> None:
+    X, y = make_clf_case2(2000, random_state=0)
+    model = LocalMixtureClassifier(n, max_time=1e-6, n_jobs=n_jobs, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_time is over: the model is the best found so far"):
+        model.fit(X, y)
+    assert model.predict(X).shape == (2000,)
+    assert 0 < model.objective_ < 1
+    assert model.path_
+
+
+@pytest.mark.filterwarnings("ignore:no training row belongs")
+def test_enough_time_changes_nothing() -> None:
+    X, y = make_clf_case1(150, random_state=0)
+    models = [
+        LocalMixtureClassifier(2, inverse_temperature=4.0, n_starts=2, max_time=limit, random_state=0).fit(X, y)
+        for limit in (None, 3600)
+    ]
+    np.testing.assert_array_equal(models[0].posterior_.coef, models[1].posterior_.coef)
+
+
+def interrupting(model, X, y, after: float) -> None:
+    """Send this process an interrupt while it fits."""
+    timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        model.fit(X, y)
+    finally:
+        timer.cancel()
+
+
+def test_interrupt_leaves_a_usable_model() -> None:
+    X, y = make_clf_case2(4000, random_state=0)
+    model = LocalMixtureClassifier("auto", n_starts=20, random_state=0)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.warns(ConvergenceWarning, match="interrupted: the model is the best found so far"):
+        interrupting(model, X, y, 0.5)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert model.predict(X).shape == (4000,)
+    model.set_params(warm_start=True, max_iter=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        objective, n = model.objective_, len(model.localities_)
+        model.fit(X, y)
+    assert len(model.localities_) <= n
+    assert model.objective_ < objective * 1.2
+
+
+def test_second_interrupt_is_obeyed() -> None:
+    watch = Watch(None, False)
+    with watch:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        assert watch.over()
+        assert watch.reason == "interrupted"
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+
+def test_interrupt_while_waiting_for_other_processes() -> None:
+    """In a process of its own, as from a terminal: the whole group gets the signal."""
+    code = """
+    import warnings
+    from motlm import LocalMixtureClassifier
+    from motlm.datasets import make_clf_case2
+    X, y = make_clf_case2(4000, random_state=0)
+    model = LocalMixtureClassifier("auto", n_starts=40, n_jobs=2, random_state=0)
+    print("ready", flush=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    print("said", [str(one.message)[:11] for one in caught], model.predict(X).shape, flush=True)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(4)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert "interrupted" in out, err
+    assert "(4000,)" in out
+
+
+def test_fit_outside_the_main_thread() -> None:
+    X, y = make_clf_case1(80, random_state=0)
+    models = []
+
+    def fit() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models.append(LocalMixtureClassifier(1, inverse_temperature=2.0, n_starts=1).fit(X, y))
+
+    thread = threading.Thread(target=fit)
+    thread.start()
+    thread.join()
+    assert models
+
+
+def test_deadlines() -> None:
+    assert not Deadline(None).over()
+    assert Deadline(time.time() - 1).over()
+    assert not Deadline(time.time() + 100).over()
+
+
+def test_the_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Watch(None, True) as watch:
+        watch.plan(2)
+        watch.say("screening")
+        watch.done(1)
+        watch.say("lambda' = 2", 0.125)
+    said = capsys.readouterr().err
+    assert said.startswith("\r[motlm] [")
+    assert said.endswith("\n")
+    assert said.count("\n") == 1
+    assert "50%" in said
+    assert "best objective 0.125" in said
+
+
+@pytest.mark.filterwarnings("ignore:no training row belongs")
+def test_warm_start_goes_on_from_the_fitted_posterior() -> None:
+    X, y = make_clf_case2(900, random_state=0)
+    model = LocalMixtureClassifier(3, n_starts=3, standardize=False, random_state=0).fit(X[:600], y[:600])
+    value, centers = model.inverse_temperature_, model.posterior_.center
+    cold = model.n_iter_
+    model.set_params(warm_start=True).fit(X, y)
+    assert model.inverse_temperature_ == value
+    assert {record.stage for record in model.path_} == {"final"}
+    np.testing.assert_allclose(model.posterior_.center, centers, atol=0.1)
+    assert model.n_iter_ <= cold + 100
+    model.set_params(n_localities=4).fit(X, y)  # one more is grown
+    assert len(model.localities_) in (3, 4)
+    model.set_params(n_localities=2).fit(X, y)  # the weakest are left out
+    assert len(model.localities_) == 2
+
+
+@pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
+def test_warm_start_in_other_units(Estimator, rng: np.random.Generator) -> None:
+    """A few rows far away change all units; what was learned stays where it was, in the user's own."""
+    X = rng.normal(size=(300, 2))
+    y = np.where(np.hypot(X[:, 0] - 1, X[:, 1]) < 0.8, X[:, 0], -X[:, 0])
+    if Estimator is LocalMixtureClassifier:
+        y = np.sign(y)
+    model = Estimator(1, inverse_temperature=4.0, n_starts=4, random_state=0, warm_start=True).fit(X, y)
+    before, scores = model.localities_[0], model.predict(X)
+    far = np.concatenate([X, [[30.0, 30.0], [30.0, -30.0], [-30.0, 30.0], [-30.0, -30.0]]])
+    model.set_params(max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(far, np.append(y, [-1.0, -1.0, 1.0, 1.0]))
+    after = model.localities_[0]
+    np.testing.assert_allclose(after.center, before.center, atol=0.1)
+    np.testing.assert_allclose(after.half_width, before.half_width, atol=0.1)
+    if Estimator is LocalMixtureClassifier:  # the regressor's models have closed forms, and know the new rows already
+        assert np.mean(model.predict(X) == scores) > 0.95
+
+
+def test_warm_start_with_other_columns_begins_anew(rng: np.random.Generator) -> None:
+    X, y = make_clf_case1(120, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LocalMixtureClassifier(1, inverse_temperature=2.0, n_starts=1, random_state=0, warm_start=True).fit(X, y)
+        model.fit(np.column_stack([X, rng.normal(size=120)]), y)
+        assert model.n_features_in_ == 3
+        model.set_params(points_of_interest=[[0.0, 0.0]]).fit(X, y)
+        model.set_params(points_of_interest=[[0.0, 0.0], [1.0, 1.0]]).fit(X, y)
+        assert model.posterior_.center.shape[1] == 2
+        model.set_params(inverse_temperature=(1.0, 3.0)).fit(X, y)  # the last one is not among them
+        assert model.inverse_temperature_ in (1.0, 3.0)
+
+
+# -- types ------------------------------------------------------------------------------------------------------------
+
+
+def test_float32_is_computed_in_float32_where_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_clf_case2(3000, random_state=0)
+    arguments = {"n_localities": 2, "inverse_temperature": 2.0, "n_starts": 3, "random_state": 0}
+    double = LocalMixtureClassifier(**arguments).fit(X, y)
+    few = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
+    seen = []
+    monkeypatch.setattr("motlm.estimators._LARGE", 1000)
+    monkeypatch.setattr("motlm.objective.Objective.sums", spied(Objective.sums, seen))
+    single = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
+    assert set(seen) == {np.dtype(np.float32)}
+    assert single.posterior_.coef.dtype == np.float64
+    for other in (few, single):
+        assert other.objective_ == pytest.approx(double.objective_, rel=0.02)
+        assert other.predict_proba(X.astype(np.float32)).dtype == np.float64
+    regression = LocalMixtureRegressor(1, inverse_temperature=4.0, n_starts=2, random_state=0).fit(X.astype(np.float32), X[:, 0] * y)
+    assert np.isfinite(regression.objective_)
+    known = LocalMixtureClassifier(points_of_interest=[[0.0, 0.75]], inverse_temperature=2.0, n_starts=2).fit(X.astype(np.float32), y)
+    assert np.isfinite(known.objective_)
+
+
+def spied(function, seen: list):
+    def sums(self, *arguments):
+        seen.append(self.rows.features.dtype)
+        return function(self, *arguments)
+
+    return sums
+
+
+@EACH_LOSS
+def test_float32_sums_are_close(loss, rng: np.random.Generator) -> None:
+    q = random_posterior(rng, 3, 4, LearnedCenters())
+    rows = random_rows(rng, 5000, q, LearnedCenters(), loss)
+    single = Rows.of(*(part.astype(np.float32) for part in (rows.features, rows.target, rows.weight, rows.distance)))
+    exact, rough = (Objective(loss, LearnedCenters(), Prior(), part, 2.0).value_and_gradient(q) for part in (rows, single))
+    assert rough[0] == pytest.approx(exact[0], rel=1e-5)
+    for name in FREE:
+        size = np.abs(getattr(exact[1], name)).max()
+        np.testing.assert_allclose(getattr(rough[1], name), getattr(exact[1], name), atol=2e-3 * size)
+        assert getattr(rough[1], name).dtype == np.float64
+
+
+@pytest.mark.parametrize("n_jobs", [2])
+def test_any_number_of_jobs_with_learned_centres(n_jobs: int) -> None:
+    X, y = make_clf_case2(400, random_state=0)
+    models = [
+        LocalMixtureClassifier("auto", max_localities=2, n_starts=3, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, n_jobs)
+    ]
+    np.testing.assert_array_equal(models[0].posterior_.coef, models[1].posterior_.coef)
+    assert [record.objective for record in models[0].path_] == [record.objective for record in models[1].path_]
