@@ -38,8 +38,8 @@ lint: $(VENV)/lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/base
-	$(BIN)/python benchmarks/kernel.py
+bench: $(VENV)/test
+	$(BIN)/python benchmarks $(BENCH)
 
 accuracy: $(VENV)/base
 	$(BIN)/python tests/reference/vicinity_accuracy.py

@@ -45,9 +45,7 @@ def synthetic(name: str) -> tuple[np.ndarray, np.ndarray]:
 def split(X: np.ndarray, y: np.ndarray, seed: int, classification: bool) -> Split:
     """70 / 15 / 15, as in the paper's experiments."""
     X0, rest, y0, rest_y = train_test_split(X, y, train_size=0.7, random_state=seed, stratify=y if classification else None)
-    X1, X2, y1, y2 = train_test_split(
-        rest, rest_y, train_size=0.5, random_state=0, stratify=rest_y if classification else None
-    )
+    X1, X2, y1, y2 = train_test_split(rest, rest_y, train_size=0.5, random_state=0, stratify=rest_y if classification else None)
     return Split((X0, X1, X2), (y0, y1, y2))
 
 

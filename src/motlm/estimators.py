@@ -30,7 +30,7 @@ from .columns import Columns, check_finite, check_present, has_text, is_frame
 from .localities import Locality, LocalModel, Units, moments
 from .losses import Loss, Squared, ZeroOne
 from .objective import BLOCK, KnownCenters, LearnedCenters, Objective, Vicinity, lookup_of
-from .optimise import SOLVERS, Record, Solution, best
+from .optimise import SOLVERS, Record, Solution
 from .posterior import Posterior, Prior
 from .rows import Rows, distinct_rows, held_out
 from .search import Search, catoni_bound
@@ -239,9 +239,11 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         chosen = max(outcomes, key=lambda outcome: outcome.merit)
         if watch.over() and problem is not whole:
             return self._finish(problem, chosen.solutions, watch, records)
-        seeds = chosen.solutions
+        seeds = chosen.solutions[:1]  # what was chosen, if on these rows
         if problem is not whole:  # the same localities, in the units of all rows
-            seeds = [replace(one, posterior=_in_units(one.posterior, problem.units, whole.units, whole)) for one in seeds]
+            seeds = [
+                replace(one, posterior=_in_units(one.posterior, problem.units, whole.units, whole)) for one in chosen.solutions
+            ]
         return self._finish(whole, seeds, watch, records)
 
     def _explored(

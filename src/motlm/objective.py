@@ -69,9 +69,7 @@ class LearnedCenters:
     parameters: tuple[str, ...] = ("center_scale", "radius_shape", "radius_rate")
 
     def tables(self, posterior: Posterior) -> list[Table]:
-        return upsilon_tables(
-            posterior.center.shape[1], posterior.center_scale, posterior.radius_shape, posterior.radius_rate
-        )
+        return upsilon_tables(posterior.center.shape[1], posterior.center_scale, posterior.radius_shape, posterior.radius_rate)
 
 
 VICINITIES: tuple[Vicinity, ...] = (KnownCenters(), LearnedCenters())

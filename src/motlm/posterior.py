@@ -75,7 +75,10 @@ class Prior:
     def alike(self) -> bool:
         """Whether all localities have one prior; for a prior that is `expanded`."""
         n = len(np.asarray(self.radius_shape))
-        return all(np.all(np.asarray(getattr(self, field.name))[:n] == np.asarray(getattr(self, field.name))[:1]) for field in fields(self))
+        return all(
+            np.all(np.asarray(getattr(self, field.name))[:n] == np.asarray(getattr(self, field.name))[:1])
+            for field in fields(self)
+        )
 
     def keep(self, kept: Sequence[int]) -> Prior:
         """The prior of these localities alone, and of the exterior; for a prior that is `expanded`."""

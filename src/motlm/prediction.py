@@ -41,7 +41,8 @@ class Routing:
     @property
     def applicable(self) -> Booleans:
         """(n_localities + 1, n_rows): the localities that contain the row, or else the exterior."""
-        return np.concatenate([self.member, ~self.member.any(axis=0)[None]])
+        outside = np.asarray(~self.member.any(axis=0))
+        return np.concatenate([self.member, outside[None]])
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def mean_model(routing: Routing) -> Integers:
 def spoken(routing: Routing, overlap: str) -> Array:
     """The score that is said in the end: by the model of the nearest centre, or by the mean of the applicable models."""
     if overlap == "nearest":
-        n, n_rows = routing.member.shape
+        n_rows = routing.mean.shape[1]
         return np.asarray(routing.mean.ravel().take(nearest_model(routing) * n_rows + np.arange(n_rows)))
     applicable = routing.applicable
     return np.asarray((routing.mean * applicable).sum(axis=0) / applicable.sum(axis=0))

@@ -2,7 +2,7 @@
 
 Three ways to come by a mixture of n localities, each of which finds minima that the others miss:
 
-fresh       balls placed at random rows; those with the lowest objective are polished for a few steps, the best of these to the end;
+fresh       balls placed at random rows; those with the lowest objective are polished for a few steps, the best to the end;
 grown       the mixture of n - 1 and one more ball, of many that promise to remove loss;
 exchanged   a mixture of n less its weakest ball (one without rows first, or one that lies on another), grown again.
 """
@@ -132,7 +132,7 @@ class Search:
         options = {"max_iter": self.max_iter if max_iter is None else max_iter, "tol": tol if self.tol is None else self.tol}
         solver = SOLVERS[self.solver]
         if effective_n_jobs(self.n_jobs) == 1 or len(begin) == 1:
-            found = []
+            found: list[Solution] = []
             for start in begin:
                 if found and self.watch.over():
                     break
@@ -258,9 +258,9 @@ def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]
 def catoni_bound(objective: float, inverse_temperature: float, n_rows: int, n_choices: int, delta: float = 0.05) -> float:
     """Catoni's bound on the risk, of which the objective is all that depends on the posterior; comparable between lambdas.
 
-    (1 - exp(-C objective - ln(n_choices / delta) / m)) / (1 - exp(-C)) with C = lambda / m, valid with probability 1 - delta for all
-    of so many choices of (n, lambda) at once. The objective's sum over overlapping balls is at least the probability that some
-    applicable model errs, so that the bound holds for that.
+    (1 - exp(-C objective - ln(n_choices / delta) / m)) / (1 - exp(-C)) with C = lambda / m, valid with probability 1 - delta
+    for all of so many choices of (n, lambda) at once. The objective's sum over overlapping balls is at least the probability
+    that some applicable model errs, so that the bound holds for that.
     """
     exponent = inverse_temperature * objective + np.log(n_choices / delta) / n_rows
     return float(np.expm1(-exponent) / np.expm1(-inverse_temperature))

@@ -162,7 +162,7 @@ def _ridge(rows: Rows, chosen: Booleans, weight: Array | None = None) -> tuple[A
     gram[:d, d] = gram[d, :d] = weighted.sum(axis=0)
     gram[d, d] += weight.sum()
     solution = np.linalg.solve(gram, np.append(y @ weighted, y @ weight))
-    return solution[:d], float(solution[d])
+    return np.asarray(solution[:d], dtype=float), float(solution[d])
 
 
 def _hard_loss(loss: Loss, rows: Rows, chosen: Booleans, weight: Array, coef: Array, intercept: float) -> float:

@@ -150,7 +150,7 @@ def _cut() -> Array:
     at = (np.arange(_PARTS)[:, None] + 0.5 * (x + 1.0)) * (2.0 / _PARTS) - 1.0  # (part, node), position in the panel
     by_position = np.einsum("jn,pnk->jpk", powers, at[:, :, None] ** np.arange(_NODES + 1))
     from_unit = np.array([[1.0, -1.0, 1.0, -1.0], [0.0, 2.0, -4.0, 6.0], [0.0, 0.0, 4.0, -12.0], [0.0, 0.0, 0.0, 8.0]])
-    return np.einsum("ij,jpk->ipk", from_unit, by_position)  # powers of 2 f - 1 as powers of f
+    return np.asarray(np.einsum("ij,jpk->ipk", from_unit, by_position))  # powers of 2 f - 1 as powers of f
 
 
 _CUT = _cut()
@@ -227,7 +227,7 @@ class Lookup:
         return Place(cell, x)
 
     def look_up(self, cubics: Array, place: Place) -> Array:
-        result = cubics[3].take(place.panel)
+        result: Array = cubics[3].take(place.panel)
         for power in (2, 1, 0):
             result *= place.position
             result += cubics[power].take(place.panel)
@@ -400,7 +400,9 @@ def _fluxes(distance: Array, n_features: int, center_scale: Array, shape: Array,
     peak = log_weight(mode, log_mode)
     right = _REACH * width  # the logarithm falls faster than a parabola there
     left = right
-    for _ in range(2):  # and slower here. It is concave, so that after one step of Newton's method left is too far, never too near
+    for _ in range(
+        2
+    ):  # and slower here. It is concave, so that after one step of Newton's method left is too far, never too near
         log_r = log_mode - left
         r = np.exp(log_r)
         left = left - (peak - log_weight(r, log_r) - _DROP) / np.maximum(slopes(r)[0], 1e-3)
@@ -415,7 +417,9 @@ def _fluxes(distance: Array, n_features: int, center_scale: Array, shape: Array,
         if group.any():
             chosen = slice(None) if group.all() else np.flatnonzero(group)
             most = int(n_nodes[chosen].max())
-            arguments = (part[chosen] for part in (distance, D, eps, power, rate, log_mode - left, (left + right) / most, constant))
+            arguments = (
+                part[chosen] for part in (distance, D, eps, power, rate, log_mode - left, (left + right) / most, constant)
+            )
             sums[:, chosen] = _trapezoidal(0.5 * d - 1.0, most, *arguments)
     through, outward, inward, weight, logarithmic = sums
     mixed = through * (psi(k) - np.log(rate)) - logarithmic
