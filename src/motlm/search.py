@@ -26,6 +26,7 @@ from .watch import Deadline, Watch
 __all__ = ["Search", "catoni_bound", "weakest"]
 
 _DRAWN = 10  # starts drawn for each that is polished
+_FRESH = 4  # most balls that are placed anew; more than that are placed too rarely well, and growth does better
 _STEPS = 15  # of the first, short polish
 _STEPS_CLOSED = 6  # of the same where the models have closed forms: few steps remain
 _FOLLOWED = 2  # minima that are polished to the end, and continued to other inverse temperatures
@@ -68,7 +69,7 @@ class Search:
             return self.polish(objective, [starts.one_model(objective.rows, self.unit_scale)])
         self.watch.say(f"n = {n}, lambda' = {inverse_temperature:g}: screening")
         begin: list[Posterior] = []
-        if n > 1 or not (self.grows and fewer):  # to place one ball is to grow from none
+        if 1 < n <= _FRESH or not (self.grows and fewer):  # to place one ball is to grow from none
             drawn = [self._place(objective, n, rng) for _ in range(_DRAWN * self.n_starts)]
             begin += self._lowest(objective, self._shortened(self._screened(objective), drawn, self.n_starts))[:_FOLLOWED]
         if self.grows and fewer:  # each way keeps its best: after a few steps they are not yet comparable
