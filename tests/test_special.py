@@ -3,8 +3,10 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+from scipy.special import ndtr
+from scipy.stats import norm
 
-from motlm.special import bessel_ratio, log_bessel, log_bessel_and_ratio
+from motlm.special import bessel_ratio, log_bessel, log_bessel_and_ratio, normal_cdf_and_density
 
 ORDERS = [-0.5, 0.0, 0.5, 1.5, 9.0, 49.0, 59.5, 60.0, 199.0, 1000.0]
 Z = np.array([1e-8, 1e-3, 0.5, 1.0, 1.0001, 3.0, 30.0, 1e3, 1e5, 2e6])
@@ -32,3 +34,14 @@ def test_at_zero() -> None:
     # I_0(0) = 1, and the ratio vanishes
     assert log_bessel(0.0, np.zeros(1))[0] == 0.0
     assert bessel_ratio(3.0, np.zeros(1))[0] == 0.0
+
+
+def test_normal_distribution(rng: np.random.Generator) -> None:
+    t = np.concatenate([rng.normal(scale=4, size=2000), [0.0, 37.9, -37.9, 1e3, -1e3, 1e300, -1e300]])
+    with np.errstate(over="ignore"):
+        cdf, density = normal_cdf_and_density(t)
+    np.testing.assert_allclose(cdf, ndtr(t), atol=1e-12)
+        np.testing.assert_allclose(density, norm.pdf(t), atol=1e-15)
+    single, _ = normal_cdf_and_density(t[:2000].astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, ndtr(t[:2000]), atol=2e-6)

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ._typing import Array
-from .special import normal_tail_and_density
+from .special import normal_cdf_and_density
 
 __all__ = ["LOSSES", "Loss", "LossPartials", "Squared", "ZeroOne"]
 
@@ -38,15 +38,17 @@ class ZeroOne:
     name = "zero-one"
 
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
-        per_scale = 1.0 / np.sqrt(variance)
+        per_scale = np.sqrt(variance)
+        np.divide(-1.0, per_scale, out=per_scale)
         signed = y * per_scale
         t = mean * signed
-        value, density = normal_tail_and_density(t)
-        by_variance = t * density
-        by_variance *= 0.5 * per_scale
-        by_variance *= per_scale
+        value, density = normal_cdf_and_density(t)
         signed *= density
-        return LossPartials(value, np.negative(signed, out=signed), by_variance)
+        density *= t
+        density *= per_scale
+        density *= per_scale
+        density *= -0.5
+        return LossPartials(value, signed, density)
 
 
 class Squared:

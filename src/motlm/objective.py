@@ -122,12 +122,11 @@ def models_and_distances(vicinity: Vicinity, posterior: Posterior, rows: Rows) -
         mean += posterior.intercept[:, None]
         return mean, np.array(rows.distance.T, order="C")
     if rows.coordinates is rows.features:  # one product for both
-        both = np.concatenate([posterior.coef, posterior.center]) @ rows.features.T
+        both = np.concatenate([posterior.coef, -2.0 * posterior.center]) @ rows.features.T
         mean, distance = both[: n + 1], both[n + 1 :]
     else:
-        mean, distance = posterior.coef @ rows.features.T, posterior.center @ rows.coordinates.T
+        mean, distance = posterior.coef @ rows.features.T, -2.0 * posterior.center @ rows.coordinates.T
     mean += posterior.intercept[:, None]
-    distance *= -2.0
     distance += rows.coordinates_norm2
     distance += np.einsum("ij,ij->i", posterior.center, posterior.center)[:, None]
     np.maximum(distance, 0.0, out=distance)
@@ -174,14 +173,16 @@ def block_sums(
     mean, place, omega = locate(vicinity, lookup, posterior, rows) if located is None else located
     model = loss.value_and_partials(rows.target, mean, variances(posterior, rows))
     gate, others = gates(omega)
-    gate *= rows.weight
+    if not rows.unweighted:
+        gate *= rows.weight
     total = float(np.vdot(gate, model.value))
 
     # by_omega = weight (l_i - l_ext prod over j != i of (1 - omega_j))
     by_omega = others
     by_omega *= model.value[n]
     np.subtract(model.value[:n], by_omega, out=by_omega)
-    by_omega *= rows.weight
+    if not rows.unweighted:
+        by_omega *= rows.weight
     by_score = np.empty((2 * n + 1, len(rows)), dtype=gate.dtype) if vicinity.learned else np.empty_like(gate)
     by_mean = np.multiply(gate, model.mean, out=by_score[: n + 1])
     by_variance = np.multiply(gate, model.variance, out=gate)

@@ -27,6 +27,7 @@ class Rows:
     distance: Array  # (n_rows, n_localities) to known centres; (n_rows, 0) where they are learned
     target: Array  # (n_rows,)
     weight: Array  # (n_rows,)
+    unweighted: bool = False  # whether all weights are 1
 
     @classmethod
     def of(cls, features: Array, target: Array, weight: Array | None = None, distance: Array | None = None) -> Rows:
@@ -36,7 +37,7 @@ class Rows:
             weight = np.ones(len(features))
         if distance is None:
             distance = np.empty((len(features), 0))
-        return cls(features, norm2, features, norm2, distance, target, weight)
+        return cls(features, norm2, features, norm2, distance, target, weight, bool(np.all(weight == 1.0)))
 
     def __len__(self) -> int:
         return len(self.features)
@@ -47,10 +48,10 @@ class Rows:
 
     def part(self, which: Any) -> Rows:
         """Some of the rows. Coordinates that are the features stay so."""
-        parts = {field.name: getattr(self, field.name)[which] for field in fields(self)}
+        parts = {field.name: getattr(self, field.name)[which] for field in fields(self) if field.name != "unweighted"}
         if self.coordinates is self.features:
             parts |= {"coordinates": parts["features"], "coordinates_norm2": parts["features_norm2"]}
-        return Rows(**parts)
+        return Rows(**parts, unweighted=self.unweighted)
 
 
 @dataclass(frozen=True)

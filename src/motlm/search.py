@@ -85,7 +85,7 @@ class Search:
     ) -> dict[float, list[Solution]]:
         """These minima continued to other inverse temperatures, up and down from their own; as far as time allows.
 
-        A ball that has died does not come back. So where one has, minima are looked for at the largest, too.
+        A ball that has died does not come back. So where one has, another is grown at the largest, too.
         """
         n, own = leaders[0].posterior.n_localities, leaders[0].inverse_temperature
         found = self._followed(leaders, temperatures)
@@ -94,9 +94,10 @@ class Search:
             return found
         order, useless = weakest(self.objective(n, own), leaders[0].posterior)
         if useless:
-            rest = leaders[0].posterior.keep(sorted(order[1:]))
-            fewer = self.polish(self.objective(n - 1, loosest), [rest])
-            for temperature, more in self._followed(self.explore(n, loosest, rng, fewer), temperatures).items():
+            [fewer] = self.polish(self.objective(n - 1, loosest), [leaders[0].posterior.keep(sorted(order[1:]))])
+            objective = self.objective(n, loosest)
+            grown = self._lowest(objective, self._grown(fewer.posterior, loosest, rng, self.n_starts))[:1]
+            for temperature, more in self._followed(self.polish(objective, grown), temperatures).items():
                 found[temperature] = self._ranked([*found.get(temperature, []), *more])
         return found
 

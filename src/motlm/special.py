@@ -10,7 +10,7 @@ from scipy.special import gammaln, ive, ndtr
 
 from ._typing import Array
 
-__all__ = ["bessel_ratio", "log_bessel", "log_bessel_and_ratio", "normal_tail_and_density", "powers_from_values"]
+__all__ = ["bessel_ratio", "log_bessel", "log_bessel_and_ratio", "normal_cdf_and_density", "powers_from_values"]
 
 _SERIES_BELOW = 1.0  # twelve terms of the power series reach 1e-17 there, for every order >= -1/2
 _ASYMPTOTIC_ABOVE = 1e6  # scipy's ive is nan from about 1e9; seven terms of the expansion reach 1e-17 here
@@ -146,31 +146,31 @@ def log_bessel_and_ratio(order: float, z: Array) -> tuple[Array, Array]:
 
 
 _NORMAL_PER_UNIT = 64
-_NORMAL_END = 38.0  # the density vanishes beyond
-_NORMAL_TAIL = ndtr(-np.arange(-_NORMAL_END * _NORMAL_PER_UNIT, _NORMAL_END * _NORMAL_PER_UNIT + 1) / _NORMAL_PER_UNIT)
-_NORMAL_TAILS = {np.dtype(kind): _NORMAL_TAIL.astype(kind) for kind in (np.float64, np.float32)}
+_NORMAL_END = 38 * _NORMAL_PER_UNIT  # the density vanishes beyond
+_NORMAL_CDF = ndtr(np.arange(-_NORMAL_END, _NORMAL_END + 1) / _NORMAL_PER_UNIT)
+_NORMAL_CDFS = {np.dtype(kind): _NORMAL_CDF.astype(kind) for kind in (np.float64, np.float32)}
 
 
-def normal_tail_and_density(t: Array) -> tuple[Array, Array]:
-    """P(N > t) and the density at t of a standard normal N; the tail to 1e-12, several times as fast as scipy's.
+def normal_cdf_and_density(t: Array) -> tuple[Array, Array]:
+    """P(N <= t) and the density at t of a standard normal N; the former to 1e-12, several times as fast as scipy's.
 
-    From the nearest of a grid of points, t - e, Taylor's series about t:
-    P(N > t) = P(N > t - e) - density(t) (e + e^2 t / 2 + e^3 (t^2 - 1) / 6 + e^4 (t^3 - 3 t) / 24),  with u = e t below.
+    From the nearest of a grid of points, t - e, Taylor's series about t, with u = e t:
+    P(N <= t) = P(N <= t - e) + density(t) e (1 + u / 2 + u^2 / 6 + u^3 / 24 - e^2 (1 / 6 + u / 8)).
     """
     density = t * t
     density *= -0.5
     np.exp(density, out=density)
     density *= 1.0 / math.sqrt(2.0 * math.pi)
-    at = t * _NORMAL_PER_UNIT
-    np.maximum(at, -_NORMAL_END * _NORMAL_PER_UNIT, out=at)
-    np.minimum(at, _NORMAL_END * _NORMAL_PER_UNIT, out=at)
-    nearest = np.rint(at)
-    e = np.subtract(at, nearest, out=at)
+    e = t * _NORMAL_PER_UNIT
+    np.maximum(e, -_NORMAL_END, out=e)
+    np.minimum(e, _NORMAL_END, out=e)
+    nearest = np.rint(e)
+    e -= nearest
     e *= 1.0 / _NORMAL_PER_UNIT
-    nearest += _NORMAL_END * _NORMAL_PER_UNIT
-    tail = _NORMAL_TAILS[t.dtype].take(nearest.astype(np.intp))
-    u = e * t
-    series = u * (1.0 / 24.0)  # e (1 + u / 2 + u^2 / 6 + u^3 / 24 - e^2 (1 / 6 + u / 8))
+    nearest += _NORMAL_END
+    cdf = _NORMAL_CDFS[t.dtype].take(nearest.astype(np.intp))
+    u = np.multiply(e, t, out=nearest)
+    series = u * (1.0 / 24.0)
     series += 1.0 / 6.0
     series *= u
     series += 0.5
@@ -183,5 +183,5 @@ def normal_tail_and_density(t: Array) -> tuple[Array, Array]:
     series -= u
     series *= e
     series *= density
-    tail -= series
-    return tail, density
+    cdf += series
+    return cdf, density
