@@ -430,6 +430,7 @@ def test_the_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert said.endswith("\n")
     assert said.count("\n") == 1
     assert "50%" in said
+    assert "100%" in said  # at the end
     assert "best objective 0.125" in said
 
 

@@ -69,14 +69,12 @@ def test_known_points(name: str, least: float, shared_data: Path) -> None:
     assert scores.mean() >= least
 
 
-@pytest.mark.parametrize(("name", "least"), [("reg_case1", 0.998), ("reg_case2", 0.993)])
-def test_learned_points_regression(name: str, least: float, shared_data: Path) -> None:
-    scores, _ = ten_splits(name, shared_data, known=False)
+@pytest.mark.parametrize(
+    ("name", "least", "least_found"),
+    [("clf_case1", 0.785, 9), ("clf_case2", 0.97, 9), ("reg_case1", 0.999, 0), ("reg_case2", 0.995, 9)],
+)
+def test_learned_points(name: str, least: float, least_found: int, shared_data: Path) -> None:
+    """reg_case1 has no row between 0.811 and 0.945 from its centre, so that its radius is not determined to 0.1."""
+    scores, found = ten_splits(name, shared_data, known=False)
     assert scores.mean() >= least
-
-
-@pytest.mark.parametrize("name", ["clf_case1", "clf_case2"])
-def test_learned_points_classification(name: str, shared_data: Path) -> None:
-    """How often plain restarts find the balls is printed; the accuracy must at least beat a line by far."""
-    scores, _ = ten_splits(name, shared_data, known=False)
-    assert scores.mean() >= 0.65
+    assert found >= least_found

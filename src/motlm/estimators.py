@@ -219,7 +219,8 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         if before is not None and (len(temperatures) == 1 or before[1] in temperatures):
             temperatures = [before[1]] if before[1] in temperatures else temperatures
             n = before[0].n_localities if len(sizes) > 1 else sizes[0]
-            search = self._searching(whole, watch, 2)
+            search = self._searching(whole, watch)
+            watch.plan(2)
             return self._finish(whole, search.resume(n, temperatures[0], before[0], rng), watch, records)
         problem, held = whole, None
         if len(sizes) * len(temperatures) > 1 and self.select == "held-out":
@@ -257,8 +258,9 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         records: list[Record],
     ) -> list[_Outcome]:
         """The minima for every number of localities and inverse temperature, as far as time allows."""
-        search = self._searching(problem, watch, len(sizes) * len(temperatures))
+        search = self._searching(problem, watch)
         ladder = range(max(sizes) + 1) if search.grows else sizes  # a mixture of n grows from one of n - 1
+        watch.plan(sum(search.cost(n, len(temperatures) if n in sizes else 1) for n in ladder) + 1)
         anchor = min(max(temperatures), self._anchor) if search.grows else max(temperatures)
         outcomes: list[_Outcome] = []
         leaders: list[Solution] = []
@@ -288,7 +290,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _finish(self, problem: _Problem, seeds: Sequence[Solution], watch: Watch, records: list[Record]) -> _Found:
         """The best of these minima, searched to the end on all rows, without localities that no row belongs to."""
-        search = self._searching(problem, watch, len(seeds))
+        search = self._searching(problem, watch)
         n, temperature = seeds[0].posterior.n_localities, seeds[0].inverse_temperature
         ends = search.polish(problem.objective(n, temperature), [seed.posterior for seed in seeds], tol=None)
         every = [self._without_dead(_Found(end, problem, list(range(n))), watch) for end in ends]
@@ -297,8 +299,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         watch.say(f"n = {n}, lambda' = {temperature:g}, all rows", every[0].solution.objective)
         return every[0]
 
-    def _searching(self, problem: _Problem, watch: Watch, steps: float) -> Search:
-        watch.plan(steps)
+    def _searching(self, problem: _Problem, watch: Watch) -> Search:
         return Search(
             objective=problem.objective,
             points=problem.points,
@@ -373,7 +374,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         if len(alive) == solution.posterior.n_localities:
             return found
         fewer = problem.keep(alive)
-        search = self._searching(fewer, watch, 1)
+        search = self._searching(fewer, watch)
         objective = fewer.objective(len(alive), solution.inverse_temperature)
         [again] = search.polish(objective, [solution.posterior.keep(alive)], tol=None)
         again = replace(again, n_iter=solution.n_iter + again.n_iter)

@@ -15,7 +15,7 @@ from .objective import Objective, with_best_models
 from .posterior import Packing, Posterior
 from .vicinity import Lookup
 
-__all__ = ["SOLVERS", "Record", "Solution", "best", "eliminates", "lbfgs", "nadam", "value_at"]
+__all__ = ["SOLVERS", "Record", "Solution", "eliminates", "lbfgs", "nadam", "value_at"]
 
 
 @dataclass(frozen=True)
@@ -256,8 +256,3 @@ def _clipped(posterior: Posterior, free: Sequence[str]) -> Posterior:
 
 
 SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nadam": nadam}
-
-
-def best(solutions: Sequence[Solution]) -> int:
-    """Index of the lowest objective; the first of equals."""
-    return int(np.argmin([solution.objective for solution in solutions]))

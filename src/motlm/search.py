@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from . import starts
 from ._typing import Array
 from .objective import Objective, gates, locate, lookup_of, variances
-from .optimise import SOLVERS, Solution, best, eliminates, value_at
+from .optimise import SOLVERS, Solution, eliminates, value_at
 from .posterior import Posterior
 from .watch import Deadline, Watch
 
@@ -29,6 +29,7 @@ _DRAWN = 10  # starts drawn for each that is polished
 _FRESH = 4  # most balls that are placed anew; more than that are placed too rarely well, and growth does better
 _STEPS = 15  # of the first, short polish
 _STEPS_CLOSED = 6  # of the same where the models have closed forms: few steps remain
+_SHORT = 0.2  # cost of a short polish in a long one's, for the progress bar
 _FOLLOWED = 2  # minima that are polished to the end, and continued to other inverse temperatures
 _EXCHANGES = 2  # balls tried for exchange
 _ROUNDS = 4  # exchanges at most
@@ -40,7 +41,7 @@ _TWINS = 0.9  # share of common rows at which two balls are one
 
 @dataclass
 class Search:
-    """A search over the rows of one problem. Everything but the rows' order and the generator is the same for any n_jobs."""
+    """A search over the rows of one problem. What it finds is the same for any n_jobs."""
 
     objective: Callable[[int, float], Objective]  # of (n_localities, inverse_temperature)
     points: Array | None
@@ -64,12 +65,12 @@ class Search:
         if self.solver == "nadam":
             classification = objective.loss.name == "zero-one"
             draws = [starts.paper_draw(objective.rows, self.points, n, classification, rng) for _ in range(self.n_starts)]
-            return self._ranked(self.polish(objective, draws, tol=self.tol))
+            return self._ranked(self.polish(objective, draws))
         if n == 0:
             return self.polish(objective, [starts.one_model(objective.rows, self.unit_scale)])
         self.watch.say(f"n = {n}, lambda' = {inverse_temperature:g}: screening")
         begin: list[Posterior] = []
-        if 1 < n <= _FRESH or not (self.grows and fewer):  # to place one ball is to grow from none
+        if self._places(n, fewer):
             drawn = [self._place(objective, n, rng) for _ in range(_DRAWN * self.n_starts)]
             begin += self._lowest(objective, self._shortened(self._screened(objective), drawn, self.n_starts))[:_FOLLOWED]
         if self.grows and fewer:  # each way keeps its best: after a few steps they are not yet comparable
@@ -131,7 +132,10 @@ class Search:
         self, objective: Objective, begin: Sequence[Posterior], tol: float | None = _LOOSE, max_iter: int | None = None
     ) -> list[Solution]:
         """Where each search ends, in the order of the starts. When time is over at least the first start comes back."""
-        options = {"max_iter": self.max_iter if max_iter is None else max_iter, "tol": tol if self.tol is None else self.tol}
+        if self.tol is not None or self.solver != "lbfgs":
+            tol = self.tol
+        options = {"max_iter": self.max_iter if max_iter is None else max_iter, "tol": tol}
+        step = 1.0 if max_iter is None else _SHORT
         solver = SOLVERS[self.solver]
         if effective_n_jobs(self.n_jobs) == 1 or len(begin) == 1:
             found: list[Solution] = []
@@ -139,7 +143,7 @@ class Search:
                 if found and self.watch.over():
                     break
                 found.append(solver(objective, start, self.free, stop=self.watch.over, **options))
-                self.watch.done(1.0 if max_iter is None else 0.2)
+                self.watch.done(step)
             return found
         self.watch.raising = True
         try:
@@ -150,10 +154,25 @@ class Search:
             found = [solver(objective, begin[0], self.free, stop=self.watch.over, **options)]
         finally:
             self.watch.raising = False
-        self.watch.done(len(begin) * (1.0 if max_iter is None else 0.2))
+        self.watch.done(len(begin) * step)
         return found
 
+    def cost(self, n: int, n_temperatures: int) -> float:
+        """About how many searches to the end `explore` and `along` are worth; a short one counts a fifth."""
+        if self.solver == "nadam":
+            return self.n_starts + _FOLLOWED * (n_temperatures - 1.0)
+        if n == 0:
+            return float(n_temperatures)
+        grown = 1 if self.grows else 0
+        ways = self._places(n, [None] * grown) + grown
+        exchanges = _EXCHANGES if self.grows and n > 1 else 0
+        return _SHORT * self.n_starts * (ways + exchanges) + _FOLLOWED * (ways + n_temperatures - 1.0) + exchanges
+
     # -- parts of it --------------------------------------------------------------------------------------------------
+
+    def _places(self, n: int, fewer: Sequence[object]) -> bool:
+        """Whether mixtures are placed anew: to place one ball is to grow from none, and many are better grown."""
+        return 1 < n <= _FRESH or not (self.grows and fewer)
 
     def _place(self, objective: Objective, n: int, rng: np.random.Generator) -> Posterior:
         return starts.placed_at_rows(self._screened(objective).rows, self.points, n, self.unit_scale, rng)
@@ -215,7 +234,7 @@ class Search:
         for one in sorted(solutions, key=lambda one: one.objective):
             if len(kept) < _FOLLOWED and all(one.objective > _DIFFERENT * other.objective for other in kept):
                 kept.append(one)
-        return kept or [solutions[best(solutions)]]
+        return kept
 
 
 def _polished(

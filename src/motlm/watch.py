@@ -71,6 +71,8 @@ class Watch:
         if self._installed:
             signal.signal(signal.SIGINT, self._previous)
         if self._bar:
+            if kind is None and not self.over():
+                self._bar.count = self._bar.total  # some ways are shorter than planned
             self._bar.close()
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
