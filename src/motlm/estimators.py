@@ -38,6 +38,7 @@ from .watch import Watch
 
 __all__ = ["LocalMixtureClassifier", "LocalMixtureRegressor"]
 
+_FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
 _LARGE = 50_000  # rows from which float32 tables are computed with in float32
 CLASSIFICATION_TEMPERATURES = (1.0, 2.0, 4.0, 8.0)  # tuned on two splits of Banana and wdbc
 REGRESSION_TEMPERATURES = (1.0, 4.0, 16.0, 64.0)  # tuned on two splits of Stock and Concrete
@@ -261,13 +262,14 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         search = self._searching(problem, watch)
         ladder = range(max(sizes) + 1) if search.grows else sizes  # a mixture of n grows from one of n - 1
         watch.plan(sum(search.cost(n, len(temperatures) if n in sizes else 1) for n in ladder) + 1)
-        anchor = min(max(temperatures), self._anchor) if search.grows else max(temperatures)
+        widest = min(max(temperatures), 2.0 * self._anchor) if search.grows else max(temperatures)
+        anchor = min(widest, self._anchor)
         outcomes: list[_Outcome] = []
         leaders: list[Solution] = []
         for n in ladder:
             if watch.over() and outcomes:
                 break
-            leaders = search.explore(n, anchor, rng, leaders)
+            leaders = search.explore(n, anchor if n <= _FEW else widest, rng, leaders)
             if n not in sizes:
                 continue
             for temperature, solutions in search.along(leaders, temperatures, rng).items():

@@ -1,15 +1,16 @@
 """How good minima of the objective are found: fresh starts, growth by one ball at a time, and the exchange of the weakest ball.
 
-Three ways to come by a mixture of n localities, each of which finds minima that the others miss:
+Four ways to come by a mixture of n localities, each of which finds minima that the others miss:
 
 fresh       balls placed at random rows; those with the lowest objective are polished for a few steps, the best to the end;
 grown       the mixture of n - 1 and one more ball, of many that promise to remove loss;
+split       the same with two balls in the place of one whose rows still lose much;
 exchanged   a mixture of n less its weakest ball (one without rows first, or one that lies on another), grown again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,9 +22,10 @@ from ._typing import Array
 from .objective import Objective, gates, locate, lookup_of, variances
 from .optimise import SOLVERS, Solution, eliminates, value_at
 from .posterior import Posterior
+from .rows import Rows
 from .watch import Deadline, Watch
 
-__all__ = ["Search", "catoni_bound", "weakest"]
+__all__ = ["Search", "catoni_bound", "strengths", "weakest"]
 
 _DRAWN = 10  # starts drawn for each that is polished
 _FRESH = 4  # most balls that are placed anew; more than that are placed too rarely well, and growth does better
@@ -75,6 +77,8 @@ class Search:
             begin += self._lowest(objective, self._shortened(self._screened(objective), drawn, self.n_starts))[:_FOLLOWED]
         if self.grows and fewer:  # each way keeps its best: after a few steps they are not yet comparable
             begin += self._lowest(objective, self._grown(fewer[0].posterior, inverse_temperature, rng, self.n_starts))[:_FOLLOWED]
+            if n > 2:
+                begin += self._lowest(objective, self._split(fewer[0].posterior, inverse_temperature, rng))[:1]
         found = self._ranked(self.polish(objective, begin))
         if self.grows:
             found = self._exchanged(found, inverse_temperature, rng)
@@ -164,7 +168,7 @@ class Search:
         if n == 0:
             return float(n_temperatures)
         grown = 1 if self.grows else 0
-        ways = self._places(n, [None] * grown) + grown
+        ways = self._places(n, [None] * grown) + grown + (grown and n > 2)
         exchanges = _EXCHANGES if self.grows and n > 1 else 0
         return _SHORT * self.n_starts * (ways + exchanges) + _FOLLOWED * (ways + n_temperatures - 1.0) + exchanges
 
@@ -209,6 +213,21 @@ class Search:
         begin = [starts.with_ball(fewer, ball, self.unit_scale) for ball in starts.diverse(balls, 3 * count)]
         return self._shortened(self._screened(self.objective(n + 1, inverse_temperature)), begin, count)
 
+    def _split(self, fewer: Posterior, inverse_temperature: float, rng: np.random.Generator) -> list[Posterior]:
+        """The mixture with two balls in the place of the one whose rows lose most, after a few steps."""
+        n = fewer.n_localities
+        _, losses = strengths(self._screened(self.objective(n, inverse_temperature)), fewer)
+        rest = fewer.keep([i for i in range(n) if i != int(np.argmax(losses))])
+        begin, count = [rest], 3
+        for size in (n - 1, n):
+            before = self._screened(self.objective(size, inverse_temperature))
+            begin = [
+                starts.with_ball(one, ball, self.unit_scale)
+                for one in begin
+                for ball in starts.diverse(starts.promising_balls(before, one, _DRAWN * self.n_starts, rng), count)
+            ]
+        return self._shortened(self._screened(self.objective(n + 1, inverse_temperature)), begin, self.n_starts)
+
     def _exchanged(self, found: list[Solution], inverse_temperature: float, rng: np.random.Generator) -> list[Solution]:
         """The best mixture with its weakest balls exchanged, as long as that makes it better."""
         n = found[0].posterior.n_localities
@@ -250,20 +269,33 @@ def _polished(
         return solver(objective, start, free, stop=deadline.over, **options)
 
 
-def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]:
-    """The localities, weakest first, and how many of them are of no use: no row in them, or the rows of a stronger one.
-
-    The strength of a locality is the loss that its rows would have without it, under the exterior model, less their loss.
-    """
+def strengths(objective: Objective, posterior: Posterior) -> tuple[Array, Array]:
+    """What each locality saves, the loss that its rows would have under the exterior model less their own; and their own."""
     n = posterior.n_localities
-    lookup = lookup_of(objective.vicinity, posterior, objective.rows.features.dtype)
-    typed = posterior.astype(objective.rows.features.dtype)
-    strength, common = np.zeros(n), np.zeros((n, n))
+    saved, lost = np.zeros(n), np.zeros(n)
+    for rows, omega, value in _losses(objective, posterior):
+        _, others = gates(omega)
+        own = (omega * value[:n]) @ rows.weight
+        saved += (omega * others * value[n]) @ rows.weight - own
+        lost += own
+    return saved, lost
+
+
+def _losses(objective: Objective, posterior: Posterior) -> Iterator[tuple[Rows, Array, Array]]:
+    """For each block its rows, their memberships, and the loss of each model."""
+    dtype = objective.rows.features.dtype
+    lookup, typed = lookup_of(objective.vicinity, posterior, dtype), posterior.astype(dtype)
     for rows in objective.rows.blocks(objective.block):
         mean, _, omega = locate(objective.vicinity, lookup, typed, rows)
-        value = objective.loss.value_and_partials(rows.target, mean, variances(typed, rows)).value
-        _, others = gates(omega)
-        strength += ((others * value[n] - value[:n]) * omega) @ rows.weight
+        yield rows, omega, objective.loss.value_and_partials(rows.target, mean, variances(typed, rows)).value
+
+
+def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]:
+    """The localities, weakest first, and how many of them are of no use: no row in them, or the rows of a stronger one."""
+    n = posterior.n_localities
+    strength, _ = strengths(objective, posterior)
+    common = np.zeros((n, n))
+    for _, omega, _ in _losses(objective, posterior):
         member = (omega >= 0.5).astype(float)
         common += member @ member.T
     size = np.maximum(np.diag(common), 1.0)
