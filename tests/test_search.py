@@ -24,7 +24,7 @@ from motlm.losses import LOSSES, ZeroOne
 from motlm.objective import LearnedCenters, Objective
 from motlm.posterior import Posterior
 from motlm.rows import Rows
-from motlm.search import Search, catoni_bound, weakest
+from motlm.search import Search, catoni_bound, strengths, weakest
 from motlm.starts import Ball, diverse, placed_at_rows, promising_balls, with_ball
 from motlm.watch import Deadline, Watch
 
@@ -155,6 +155,33 @@ def test_a_useless_ball_is_exchanged(rng: np.random.Generator) -> None:
     search = searching(ringed(rng))
     found = search._exchanged(stuck(search, 4.0, rng), 4.0, rng)
     np.testing.assert_allclose(found[0].posterior.center[0], [1, 0], atol=0.15)
+
+
+def test_a_ball_is_split_in_two(rng: np.random.Generator) -> None:
+    """One ball over two small ones: leaving it out and growing two in its place finds both."""
+    X = rng.uniform(-2, 2, size=(600, 2))
+    inside = np.minimum(np.hypot(X[:, 0] - 1, X[:, 1]), np.hypot(X[:, 0] + 1, X[:, 1])) < 0.6
+    search = searching(Rows.of(X, np.sign(X[:, 1]) * np.where(inside, -1, 1)))
+    [none] = search.explore(0, 4.0, rng)
+    over_both = Ball(np.zeros(2), 1.7, np.array([[0.0, -1.0], [0.0, 1.0]]), np.zeros(2), 0.0)
+    [one] = search.polish(search.objective(1, 4.0), [with_ball(none.posterior, over_both, False)])
+    begin = search._split(one.posterior, 4.0, rng)
+    assert all(start.n_localities == 2 for start in begin)
+    found = min(search.polish(search.objective(2, 4.0), begin), key=lambda solution: solution.objective)
+    assert found.objective < 0.8 * one.objective
+    np.testing.assert_allclose(np.sort(found.posterior.center[:, 0]), [-1, 1], atol=0.2)
+
+
+def test_strength_is_what_a_locality_saves(rng: np.random.Generator) -> None:
+    """Against the sum over rows, written out."""
+    q = random_posterior(rng, 2, 2, LearnedCenters())
+    rows = random_rows(rng, 50, q, LearnedCenters(), ZeroOne())
+    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0, block=17)
+    saved, lost = strengths(objective, q)
+    for i in range(2):
+        without = objective.gibbs_risk(q.keep([1 - i])) * rows.weight.sum()
+        assert saved[i] == pytest.approx(without - objective.gibbs_risk(q) * rows.weight.sum(), rel=1e-6, abs=1e-8)
+    assert (lost > 0).all()
 
 
 def test_minima_are_followed_both_ways(rng: np.random.Generator) -> None:

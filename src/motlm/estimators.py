@@ -393,7 +393,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _warn_of_end(self, found: _Found, points: Array | None, sizes: list[int], watch: Watch, table: _Table) -> None:
         solution = found.solution
-        if watch.over():
+        if watch.cut:
             rows = len(found.problem.rows)
             part = "" if rows == len(table.X) else f", on {rows} of {len(table.X)} distinct rows (the others were held out)"
             warnings.warn(

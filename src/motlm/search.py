@@ -153,6 +153,7 @@ class Search:
         try:
             tasks = (delayed(_polished)(solver, objective, start, self.free, options, self.watch.deadline) for start in begin)
             found = list(Parallel(n_jobs=self.n_jobs)(tasks))
+            self.watch.over()  # whether the others were told to stop
         except KeyboardInterrupt:
             self.watch.interrupted = True
             found = [solver(objective, begin[0], self.free, stop=self.watch.over, **options)]

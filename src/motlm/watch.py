@@ -31,13 +31,16 @@ class Watch:
     def __init__(self, max_time: float | None, show: bool) -> None:
         self.deadline = Deadline(None if max_time is None else time.time() + max_time)
         self.interrupted = False
+        self.cut = False  # whether someone has been told to stop
         self.raising = False  # whether Ctrl-C must break off a wait for other processes
         self._bar = _Bar() if show else None
         self._previous: Any = None
         self._installed = False
 
     def over(self) -> bool:
-        return self.interrupted or self.deadline.over()
+        """Whether to stop now."""
+        self.cut = self.cut or self.interrupted or self.deadline.over()
+        return self.cut
 
     @property
     def reason(self) -> str:
@@ -71,7 +74,7 @@ class Watch:
         if self._installed:
             signal.signal(signal.SIGINT, self._previous)
         if self._bar:
-            if kind is None and not self.over():
+            if kind is None and not self.cut:
                 self._bar.count = self._bar.total  # some ways are shorter than planned
             self._bar.close()
 
