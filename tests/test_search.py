@@ -447,6 +447,7 @@ def test_deadlines() -> None:
 
 def test_the_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("motlm.watch._PAUSE", -1.0)
     with Watch(None, True) as watch:
         watch.plan(2)
         watch.say("screening")
