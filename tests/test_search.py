@@ -13,6 +13,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import random_posterior, random_rows
 from sklearn.base import clone
@@ -305,6 +306,19 @@ def test_bad_validation_rows(arguments, message: str) -> None:
     X, y = make_clf_case1(60, random_state=0)
     with pytest.raises(ValueError, match=message):
         LocalMixtureClassifier(1, n_starts=1).fit(X, y, **arguments)
+
+
+def test_validation_rows_with_an_unknown_category() -> None:
+    table = pd.DataFrame({"x": np.linspace(0, 1, 60), "kind": ["a", "b", "c"] * 20})
+    y = np.where(table["x"] > 0.5, "yes", "no")
+    later = pd.DataFrame({"x": [0.1, 0.9], "kind": ["a", "z"]})
+    model = LocalMixtureClassifier(1, n_starts=1, handle_unknown="ignore", random_state=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        model.fit(table, y, X_val=later, y_val=["no", "yes"])
+    assert model.predict(later).tolist() == ["no", "yes"]
+    with pytest.raises(ValueError, match="'z'"):
+        clone(model).set_params(handle_unknown="error").fit(table, y, X_val=later, y_val=["no", "yes"])
 
 
 def test_bad_validation_targets_of_a_regression(rng: np.random.Generator) -> None:

@@ -179,7 +179,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     # -- the recipe ---------------------------------------------------------------------------------------------------
 
-    def _fit(self, table: _Table, points: Array | None, names: tuple[str, ...], validation: _Table | None = None) -> None:
+    def _fit(self, table: _Table, points: Array | None, names: tuple[str, ...], validation: Callable[[], _Table | None]) -> None:
         """Merge equal rows, choose n and lambda if there is a choice, search, drop what no row belongs to, keep."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         varies = moments(table.X, table.weight / table.weight.sum())[1] > 0
@@ -197,10 +197,11 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         whole = self._problem(rows, points, room, varies)
         before = self._resumed(whole) if self.warm_start else None
         self._typical = typical
+        chosen_by = validation()  # needs what is typical, for unknown categories
         records: list[Record] = []
         # a block's products are small: more threads of BLAS only wait for each other
         with Watch(self.max_time, self.verbose > 0) as watch, threadpool_limits(limits=1, user_api="blas"):
-            found = self._learn(rows, whole, points, sizes, before, validation, rng, watch, records)
+            found = self._learn(rows, whole, points, sizes, before, chosen_by, rng, watch, records)
         self._warn_of_end(found, points, sizes, watch, rows)
         self._keep(found, table, None if points is None else points[found.kept], names, records)
 
@@ -972,8 +973,8 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
                 f"y has one class only, {classes[0]!r}, in {len(labels)} rows of positive weight; a classifier needs two classes."
             )
         self.classes_ = classes
-        validation = self._validation(X_val, y_val, self._signs)
-        self._fit(_Table(encoded, self._signs(labels), weight), points, names, validation)
+        table = _Table(encoded, self._signs(labels), weight)
+        self._fit(table, points, names, lambda: self._validation(X_val, y_val, self._signs))
         return self
 
     def _signs(self, labels: Any) -> Array:
@@ -1159,7 +1160,7 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         check_consistent_length(counted, y)
         target = y[counted]
         check_finite(target[:, None], ("y",), "y")
-        self._fit(_Table(encoded, target, weight), points, names, self._validation(X_val, y_val, self._numbers))
+        self._fit(_Table(encoded, target, weight), points, names, lambda: self._validation(X_val, y_val, self._numbers))
         return self
 
     def _numbers(self, y: Any) -> Array:
