@@ -298,7 +298,7 @@ def test_validation_rows_choose_and_are_not_fitted() -> None:
         ({"y_val": [1.0]}, "X_val and y_val come together"),
         ({"X_val": [[0.0, 0.0]], "y_val": [7.0]}, "y_val has the label 7.0"),
         ({"X_val": [[0.0]], "y_val": [1.0]}, "X has 1 features, but LocalMixtureClassifier is expecting 2"),
-        ({"X_val": [[0.0, np.nan]], "y_val": [1.0]}, "NaN"),
+        ({"X_val": [[0.0, np.nan]], "y_val": [1.0]}, "Input X_val contains NaN"),
         ({"X_val": [[0.0, 0.0]] * 2, "y_val": [1.0]}, "inconsistent numbers of samples"),
     ],
 )
@@ -526,6 +526,70 @@ def test_warm_start_with_other_columns_begins_anew(rng: np.random.Generator) -> 
         assert model.posterior_.center.shape[1] == 2
         model.set_params(inverse_temperature=(1.0, 3.0)).fit(X, y)  # the last one is not among them
         assert model.inverse_temperature_ in (1.0, 3.0)
+
+
+@pytest.mark.filterwarnings("ignore:no training row belongs")
+def test_the_papers_scale_stays_at_one() -> None:
+    X, y = make_clf_case2(300, random_state=0)
+    model = LocalMixtureClassifier(2, inverse_temperature=(1.0, 2.0), n_starts=2, random_state=0, coef_scale="unit").fit(X, y)
+    np.testing.assert_array_equal(model.posterior_.coef_scale, 1.0)
+    free = LocalMixtureClassifier(2, inverse_temperature=2.0, n_starts=2, random_state=0, warm_start=True).fit(X, y)
+    free.set_params(coef_scale="unit").fit(X, y)
+    np.testing.assert_array_equal(free.posterior_.coef_scale, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore:no training row belongs")
+def test_warm_start_keeps_to_the_limits_and_to_its_own_model() -> None:
+    X, y = make_clf_case2(300, random_state=0)
+    model = LocalMixtureClassifier(
+        2, inverse_temperature=2.0, n_starts=2, random_state=0, warm_start=True, prior=Prior(radius_rate=0.2)
+    ).fit(X, y)
+    model.set_params(n_localities=1).fit(X, y)
+    assert {record.stage for record in model.path_} == {"final"}  # gone on from, with one ball left out
+    model.set_params(n_localities="auto", max_localities=1).fit(X, y)
+    assert len(model.localities_) <= 1
+    model.fit(pd.DataFrame(X, columns=["a", "b"]), y)  # other columns
+    assert "search" in {record.stage for record in model.path_}
+    model.fit(pd.DataFrame(X, columns=["a", "b"]), np.where(y > 0, "no", "yes"))  # other labels
+    assert "search" in {record.stage for record in model.path_}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_column_that_is_constant_among_the_rows_of_a_stopped_fit(rng: np.random.Generator) -> None:
+    for place in range(6):
+        X = np.column_stack([rng.normal(size=(40, 2)), np.arange(40) == 7 * place])
+        model = LocalMixtureRegressor(1, max_time=1e-6, random_state=0).fit(X, X[:, 0])
+        for locality in model.localities_:
+            assert np.isfinite(locality.center).all()
+        assert np.isfinite(model.predict(X)).all()
+
+
+def test_an_interrupt_at_the_very_end_is_said(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    def finish(self, *arguments):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        return original(self, *arguments)
+
+    original = LocalMixtureRegressor._without_dead
+    monkeypatch.setattr(LocalMixtureRegressor, "_without_dead", finish)
+    X = rng.normal(size=(30, 1))
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        LocalMixtureRegressor(0, inverse_temperature=1.0).fit(X, X[:, 0])
+
+
+def test_after_an_interrupt_no_process_is_asked(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    def interrupted(**_):
+        def run(tasks):
+            raise KeyboardInterrupt
+
+        return run
+
+    monkeypatch.setattr("motlm.search.Parallel", interrupted)
+    search = searching(ringed(rng), n_jobs=2)
+    begin = [placed_at_rows(ringed(rng), None, 1, False, rng) for _ in range(3)]
+    assert len(search.polish(search.objective(1, 2.0), begin)) == 1
+    assert search.watch.interrupted
+    assert len(search.polish(search.objective(1, 2.0), begin)) == 1  # in this process, and at once
 
 
 # -- types ------------------------------------------------------------------------------------------------------------

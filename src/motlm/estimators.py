@@ -192,10 +192,10 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         if not varies.any():
             sizes, points = [0], None
         room = max(sizes)
-        if self.warm_start and points is None and self.prior is None and hasattr(self, "posterior_"):
+        if self.warm_start and points is None and hasattr(self, "posterior_") and (self.prior is None or self.prior.plain):
             room = max(room, self.posterior_.n_localities)
         whole = self._problem(rows, points, room, varies)
-        before = self._resumed(whole) if self.warm_start else None
+        before = self._resumed(whole, names) if self.warm_start else None
         self._typical = typical
         chosen_by = validation()  # needs what is typical, for unknown categories
         records: list[Record] = []
@@ -220,7 +220,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         temperatures = sorted(self._temperatures(), reverse=True)
         if before is not None and (len(temperatures) == 1 or before[1] in temperatures):
             temperatures = [before[1]] if before[1] in temperatures else temperatures
-            n = before[0].n_localities if len(sizes) > 1 else sizes[0]
+            n = min(before[0].n_localities, max(sizes)) if len(sizes) > 1 else sizes[0]
             search = self._searching(whole, watch)
             watch.plan(2)
             return self._finish(whole, search.resume(n, temperatures[0], before[0], rng), watch, records)
@@ -289,7 +289,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         if held is not None:
             score, risk = self._held_out_score(problem, ranked[0].posterior, held)
             return _Outcome(n, temperature, ranked, score, (score, -risk))
-        return _Outcome(n, temperature, ranked, None, (-self._bound(ranked[0], len(problem.rows), n_choices),))
+        return _Outcome(n, temperature, ranked, None, (-self._bound(ranked[0], float(problem.rows.weight.sum()), n_choices),))
 
     def _finish(self, problem: _Problem, seeds: Sequence[Solution], watch: Watch, records: list[Record]) -> _Found:
         """The best of these minima, searched to the end on all rows, without localities that no row belongs to."""
@@ -317,9 +317,9 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             grows=problem.points is None and problem.prior.alike and self.solver == "lbfgs",
         )
 
-    def _resumed(self, problem: _Problem) -> tuple[Posterior, float] | None:
+    def _resumed(self, problem: _Problem, names: tuple[str, ...]) -> tuple[Posterior, float] | None:
         """The fitted posterior in the units of a problem, where it fits, and its inverse temperature."""
-        if not hasattr(self, "_fitted"):
+        if not hasattr(self, "_fitted") or self.exterior_.feature_names != names:
             return None
         fitted: _Problem = self._fitted
         if not np.array_equal(fitted.varies, problem.varies) or (fitted.points is None) != (problem.points is None):
@@ -363,7 +363,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         """Score of the predictions, and the Gibbs risk, on held-out rows."""
         lookup = lookup_of(problem.vicinity, posterior)
         routing = prediction.route(problem.vicinity, posterior, prediction.radii(lookup), rows)
-        risk = replace(problem, rows=rows).objective(posterior.n_localities, 1.0).gibbs_risk(posterior, lookup)
+        risk = replace(problem, rows=rows).objective(posterior.n_localities, 1.0).gibbs_risk(posterior)
         return self._score_said(prediction.spoken(routing, self.overlap), rows), risk
 
     def _without_dead(self, found: _Found, watch: Watch) -> _Found:
@@ -394,7 +394,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _warn_of_end(self, found: _Found, points: Array | None, sizes: list[int], watch: Watch, table: _Table) -> None:
         solution = found.solution
-        if watch.cut:
+        if watch.cut or watch.interrupted:
             rows = len(found.problem.rows)
             part = "" if rows == len(table.X) else f", on {rows} of {len(table.X)} distinct rows (the others were held out)"
             warnings.warn(
@@ -439,16 +439,18 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _store_localities(self, counts: Integers, centers: Array | None, kept: list[int], names: tuple[str, ...]) -> None:
         """Localities and exterior in the user's units; a constant column has coefficient 0, and a ball no end along it."""
-        units, varies, posterior = self._fitted.units, self._fitted.varies, self.posterior_
+        units, posterior = self._fitted.units, self.posterior_
+        varies = self._fitted.varies & (units.inverse_scale > 0)  # of a fit that was stopped: among the rows it had
+        seen = varies[self._fitted.varies]
         n, d = posterior.n_localities, len(varies)
         inverse = units.inverse_scale[varies]
         slope, width, coef = np.zeros(d), np.full(d, np.inf), np.zeros((n + 1, d))
         slope[varies] = inverse * units.target_scale
         width[varies] = 1.0 / inverse
-        coef[:, varies] = posterior.coef * slope[varies]
+        coef[:, varies] = posterior.coef[:, seen] * slope[varies]
         if centers is None:
             centers = np.tile(self._typical, (n, 1))
-            centers[:, varies] = posterior.center / inverse + units.center[varies]
+            centers[:, varies] = posterior.center[:, seen] / inverse + units.center[varies]
         metric = self._fitted.metric
         simple = metric is None or (isinstance(metric.name, str) and metric.name in _AXIS_METRICS)
 
@@ -505,19 +507,21 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             return None
         if X is None or y is None:
             raise ValueError("X_val and y_val come together; got one of them alone.")
-        encoded, target_of_rows = self._encode(X), target(y)
+        encoded, target_of_rows = self._encode(X, "X_val"), target(y)
         check_consistent_length(encoded, target_of_rows)
+        if len(encoded) == 0:
+            raise ValueError("X_val has no rows to choose by; give some, or leave X_val and y_val out.")
         return _Table(encoded, target_of_rows, np.ones(len(encoded)))
 
-    def _encode(self, X: Any) -> Array:
+    def _encode(self, X: Any, name: str = "X") -> Array:
         """Rows to predict for, encoded as in fit."""
         columns: Columns = self._columns
         if columns.has_text:
             validate_data(self, X, reset=False, skip_check_array=True)
-            encoded = columns.encode(X, "X", self._typical if self.handle_unknown == "ignore" else None)
+            encoded = columns.encode(X, name, self._typical if self.handle_unknown == "ignore" else None)
         else:
             encoded = np.asarray(validate_data(self, X, reset=False, dtype=(np.float64, np.float32), ensure_all_finite=False))
-        check_finite(encoded, columns.encoded_names, "X")
+        check_finite(encoded, columns.encoded_names, name)
         return encoded
 
     def _names(self) -> tuple[str, ...]:
@@ -616,7 +620,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             isinstance(self.max_time, Real) and not isinstance(self.max_time, bool) and float(self.max_time) > 0
         ):
             raise ValueError(f"max_time must be None or a positive number of seconds; got {self.max_time!r}.")
-        if self.tol is not None and not (isinstance(self.tol, Real) and float(self.tol) >= 0):
+        if self.tol is not None and not (isinstance(self.tol, Real) and not isinstance(self.tol, bool) and float(self.tol) >= 0):
             raise ValueError(f"tol must be None or a number >= 0; got {self.tol!r}.")
         if not (isinstance(self.validation_fraction, Real) and 0 < float(self.validation_fraction) < 1):
             raise ValueError(f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}.")
@@ -689,7 +693,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         """Score of what was said of rows with standardised targets."""
         raise NotImplementedError
 
-    def _bound(self, solution: Solution, n_rows: int, n_choices: int) -> float:
+    def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
         """What select="bound" compares."""
         raise NotImplementedError
 
@@ -741,7 +745,7 @@ def _record(stage: str, rank: int, solution: Solution, units: Units, outcome: _O
         solution.n_iter,
         solution.converged,
         None if outcome is None else outcome.score,
-        -outcome.merit[0] if outcome is not None and outcome.score is None else None,
+        -outcome.merit[0] * unit if outcome is not None and outcome.score is None else None,
     )
 
 
@@ -756,7 +760,7 @@ def _in_units(posterior: Posterior, old: Units, new: Units, problem: _Problem) -
     shift = (old.center - new.center)[varies] * new.inverse_scale[varies]
     coef = posterior.coef / stretch * to_target
     center = posterior.center * stretch + shift if problem.points is None else problem.points
-    return replace(
+    moved = replace(
         posterior,
         center=center,
         center_scale=posterior.center_scale * mean_stretch,
@@ -765,6 +769,16 @@ def _in_units(posterior: Posterior, old: Units, new: Units, problem: _Problem) -
         coef_scale=posterior.coef_scale / mean_stretch * to_target,
         intercept=posterior.intercept * to_target + (old.target_center - new.target_center) / new.target_scale - coef @ shift,
         intercept_scale=posterior.intercept_scale * to_target,
+    )
+    if "coef_scale" in problem.free:
+        return moved
+    unit = moved.coef_scale  # the zero-one loss sees ratios only
+    return replace(
+        moved,
+        coef=moved.coef / unit[:, None],
+        coef_scale=np.ones_like(unit),
+        intercept=moved.intercept / unit,
+        intercept_scale=moved.intercept_scale / unit,
     )
 
 
@@ -972,6 +986,8 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
             raise ValueError(
                 f"y has one class only, {classes[0]!r}, in {len(labels)} rows of positive weight; a classifier needs two classes."
             )
+        if not np.array_equal(getattr(self, "classes_", classes), classes):
+            self.__dict__.pop("_fitted", None)  # no warm start from a model of other labels
         self.classes_ = classes
         table = _Table(encoded, self._signs(labels), weight)
         self._fit(table, points, names, lambda: self._validation(X_val, y_val, self._signs))
@@ -993,7 +1009,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
     def _score_said(self, said: Array, rows: Rows) -> float:
         return float(accuracy_score(rows.target, np.where(said > 0, 1.0, -1.0), sample_weight=rows.weight))
 
-    def _bound(self, solution: Solution, n_rows: int, n_choices: int) -> float:
+    def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
         return catoni_bound(solution.objective, solution.inverse_temperature, n_rows, n_choices)
 
     def decision_function(self, X: Any) -> Array:
@@ -1178,7 +1194,7 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
             return -float(np.average((said - rows.target) ** 2, weights=rows.weight))
         return float(r2_score(rows.target, said, sample_weight=rows.weight))
 
-    def _bound(self, solution: Solution, n_rows: int, n_choices: int) -> float:
+    def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
         """The squared loss has no bound that knows no more; at one lambda the objective orders mixtures as one would."""
         return solution.objective
 

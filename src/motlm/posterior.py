@@ -72,6 +72,11 @@ class Prior:
         return Prior(**full)
 
     @property
+    def plain(self) -> bool:
+        """Whether every entry is a number, so that it serves any number of localities."""
+        return all(np.ndim(getattr(self, field.name)) == 0 for field in fields(self))
+
+    @property
     def alike(self) -> bool:
         """Whether all localities have one prior; for a prior that is `expanded`."""
         n = len(np.asarray(self.radius_shape))

@@ -73,11 +73,11 @@ class Search:
         self.watch.say(f"n = {n}, lambda' = {inverse_temperature:g}: screening")
         begin: list[Posterior] = []
         if self._places(n, fewer):
-            drawn = [self._place(objective, n, rng) for _ in range(_DRAWN * self.n_starts)]
+            drawn = [self._place(objective, n, rng) for _ in range(self._if_time(_DRAWN * self.n_starts))]
             begin += self._lowest(objective, self._shortened(self._screened(objective), drawn, self.n_starts))[:_FOLLOWED]
         if self.grows and fewer:  # each way keeps its best: after a few steps they are not yet comparable
             begin += self._lowest(objective, self._grown(fewer[0].posterior, inverse_temperature, rng, self.n_starts))[:_FOLLOWED]
-            if n > 2:
+            if n > 2 and not self.watch.over():
                 begin += self._lowest(objective, self._split(fewer[0].posterior, inverse_temperature, rng))[:1]
         found = self._ranked(self.polish(objective, begin))
         if self.grows:
@@ -141,7 +141,7 @@ class Search:
         options = {"max_iter": self.max_iter if max_iter is None else max_iter, "tol": tol}
         step = 1.0 if max_iter is None else _SHORT
         solver = SOLVERS[self.solver]
-        if effective_n_jobs(self.n_jobs) == 1 or len(begin) == 1:
+        if effective_n_jobs(self.n_jobs) == 1 or len(begin) == 1 or self.watch.over():
             found: list[Solution] = []
             for start in begin:
                 if found and self.watch.over():
@@ -149,12 +149,15 @@ class Search:
                 found.append(solver(objective, start, self.free, stop=self.watch.over, **options))
                 self.watch.done(step)
             return found
+        already = self.watch.interrupted
         self.watch.raising = True
         try:
             tasks = (delayed(_polished)(solver, objective, start, self.free, options, self.watch.deadline) for start in begin)
             found = list(Parallel(n_jobs=self.n_jobs)(tasks))
             self.watch.over()  # whether the others were told to stop
         except KeyboardInterrupt:
+            if already:
+                raise
             self.watch.interrupted = True
             found = [solver(objective, begin[0], self.free, stop=self.watch.over, **options)]
         finally:
@@ -178,6 +181,10 @@ class Search:
     def _places(self, n: int, fewer: Sequence[object]) -> bool:
         """Whether mixtures are placed anew: to place one ball is to grow from none, and many are better grown."""
         return 1 < n <= _FRESH or not (self.grows and fewer)
+
+    def _if_time(self, count: int) -> int:
+        """So many, or one when time is over."""
+        return 1 if self.watch.over() else count
 
     def _place(self, objective: Objective, n: int, rng: np.random.Generator) -> Posterior:
         return starts.placed_at_rows(self._screened(objective).rows, self.points, n, self.unit_scale, rng)
@@ -210,7 +217,7 @@ class Search:
         """The mixture and one more ball, after a few steps, for each of the most promising balls."""
         n = fewer.n_localities
         before = self._screened(self.objective(n, inverse_temperature))
-        balls = starts.promising_balls(before, fewer, 2 * _DRAWN * self.n_starts, rng)
+        balls = starts.promising_balls(before, fewer, self._if_time(2 * _DRAWN * self.n_starts), rng)
         begin = [starts.with_ball(fewer, ball, self.unit_scale) for ball in starts.diverse(balls, 3 * count)]
         return self._shortened(self._screened(self.objective(n + 1, inverse_temperature)), begin, count)
 
@@ -309,12 +316,13 @@ def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]
     return useless + [i for i in order if i not in useless], len(useless)
 
 
-def catoni_bound(objective: float, inverse_temperature: float, n_rows: int, n_choices: int, delta: float = 0.05) -> float:
+def catoni_bound(objective: float, inverse_temperature: float, n_rows: float, n_choices: int, delta: float = 0.05) -> float:
     """Catoni's bound on the risk, of which the objective is all that depends on the posterior; comparable between lambdas.
 
     (1 - exp(-C objective - ln(n_choices / delta) / m)) / (1 - exp(-C)) with C = lambda / m, valid with probability 1 - delta
     for all of so many choices of (n, lambda) at once. The objective's sum over overlapping balls is at least the probability
-    that some applicable model errs, so that the bound holds for that.
+    that some applicable model errs, so that the bound holds for that. n_rows is the sum of the weights; where they are not
+    counts of independent rows it is not a bound.
     """
     exponent = inverse_temperature * objective + np.log(n_choices / delta) / n_rows
     return float(np.expm1(-exponent) / np.expm1(-inverse_temperature))
