@@ -39,13 +39,16 @@ def default_fit(name: str) -> float:
 
 
 def paper_protocol(name: str, temperatures: list[float]) -> dict[str, list[float]]:
-    """For each lambda' the seconds and best objective of 10 n restarts of the paper's solver, on two processes; and ours."""
+    """For each lambda' the seconds and best objective of 10 n restarts of the paper's solver, on two processes.
+
+    At some of them the same objective (weights' scale fixed at 1, in classification) by our search.
+    """
     X, y, Estimator = training(name)
     n = 2
     found: dict[str, list[float]] = {"seconds": [], "nadam": [], "ours": []}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for value in temperatures:
+        for i, value in enumerate(temperatures):
             arguments = {"coef_scale": "unit"} if Estimator is LocalMixtureClassifier else {}
             start = time.perf_counter()
             model = Estimator(
@@ -59,6 +62,8 @@ def paper_protocol(name: str, temperatures: list[float]) -> dict[str, list[float
                 **arguments,
             ).fit(X, y)
             found["seconds"].append(time.perf_counter() - start)
+            if i % 8:
+                continue
             found["nadam"].append(model.objective_)
             found["ours"].append(
                 Estimator(n, inverse_temperature=value / n, n_jobs=2, random_state=0, **arguments).fit(X, y).objective_
@@ -103,7 +108,7 @@ def run(table: Table, quick: bool) -> None:
         table.row("  the paper's solver and protocol, s" + (" (from 3 of 17 lambdas)" if quick else ""), whole)
         table.row("  times as long as the default fit", whole / seconds, ">= 100")
         excess = max(ours / theirs for ours, theirs in zip(found["ours"], found["nadam"], strict=True))
-        table.row("  objective / the paper's solver's, largest over lambda", excess, "<= 1")
+        table.row("  objective / the paper's solver's, at some lambdas", excess, "<= 1")
     sizes = (10_000, 100_000) if quick else (10_000, 100_000, 1_000_000)
     seconds = {}
     for m in sizes:

@@ -96,7 +96,7 @@ class _Bar:
 
     def draw(self, always: bool = False) -> None:
         if not self._over:
-            if self.text != self._written:
+            if always or self.text != self._written:
                 self._written = self.text
                 print(f"[motlm] {self._line()}", file=sys.stderr, flush=True)
             return
@@ -112,6 +112,6 @@ class _Bar:
         return f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} {time.time() - self._began:5.1f} s  {self.text}"
 
     def close(self) -> None:
+        self.draw(always=True)
         if self._over:
-            self.draw(always=True)
             print(file=sys.stderr, flush=True)
