@@ -48,10 +48,10 @@ def default_objectives(seed: int) -> dict[str, float]:
 
 
 def run(table: Table, quick: bool) -> None:
-    for name, n, scale, value, target in TARGETS[3:5] + TARGETS[10:12] if quick else TARGETS:
+    for name, n, scale, value, target in TARGETS[3:4] + TARGETS[11:12] if quick else TARGETS:
         found = table.measure(f"objective {name} {n} {scale} {value}", lambda a=(name, n, scale, value): objective(*a))
         table.row(f"objective, {name}, n = {n}, coef_scale {scale}, lambda' = {value:g}", found, f"<= {target}", ".4f")
-    seeds = range(3 if quick else SEEDS)
+    seeds = range(2 if quick else SEEDS)
     every = [table.measure(f"seed {seed}", lambda seed=seed: default_objectives(seed)) for seed in seeds]
     spread = max(max(one[value] for one in every) / min(one[value] for one in every) - 1 for value in every[0])
     table.row(f"spread of the objective over {len(seeds)} seeds, banana, n = 2", spread, "<= 0.03", ".4f")
