@@ -821,7 +821,7 @@ _PARAMETERS = """
     max_time : float, default=None
         Seconds after which the search stops with the best model found so far, and a warning. Ctrl-C does the same.
     warm_start : bool, default=False
-        Whether to go on from the model of the last fit: its localities, number and inverse_temperature_ (balls are added or
+        Whether to go on from the model of the last fit: its localities, number and `inverse_temperature_` (balls are added or
         dropped where n_localities has changed) are searched on, without looking for others.{coef_scale}
     overlap : "nearest" or "mean", default="nearest"
         Which of several applicable local models speaks: that of the nearest centre, or all, by the mean of their scores.
