@@ -72,7 +72,7 @@ def paper_protocol(name: str, temperatures: list[float]) -> dict[str, list[float
 
 
 GROWTH = """
-import json, resource, sys, threading, time, warnings
+import json, resource, sys, time, warnings
 import numpy as np
 from motlm import LocalMixtureClassifier
 m, d, n = (int(part) for part in sys.argv[1:4])

@@ -14,8 +14,6 @@ import numpy as np
 import scipy
 import sklearn
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 
 class Table:
     """Figures by name. With `resume` those that the file has are not measured again."""

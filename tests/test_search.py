@@ -178,7 +178,7 @@ def test_strength_is_what_a_locality_saves(rng: np.random.Generator) -> None:
     q = random_posterior(rng, 2, 2, LearnedCenters())
     rows = random_rows(rng, 50, q, LearnedCenters(), ZeroOne())
     objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0, block=17)
-    saved, lost = strengths(objective, q)
+    saved, lost, _ = strengths(objective, q)
     for i in range(2):
         without = objective.gibbs_risk(q.keep([1 - i])) * rows.weight.sum()
         assert saved[i] == pytest.approx(without - objective.gibbs_risk(q) * rows.weight.sum(), rel=1e-6, abs=1e-8)

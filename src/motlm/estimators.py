@@ -162,8 +162,6 @@ class _Found:
 class _Outcome:
     """The minima found for one number of localities and one inverse temperature, best first, and what speaks for them."""
 
-    n: int
-    inverse_temperature: float
     solutions: list[Solution]
     score: float | None  # of held-out rows
     merit: tuple[float, ...]  # the larger the better
@@ -202,7 +200,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         # a block's products are small: more threads of BLAS only wait for each other
         with Watch(self.max_time, self.verbose > 0) as watch, threadpool_limits(limits=1, user_api="blas"):
             found = self._learn(rows, whole, points, sizes, before, chosen_by, rng, watch, records)
-        self._warn_of_end(found, points, sizes, watch, rows)
+        self._warn_of_end(found, sizes, watch, rows)
         self._keep(found, table, None if points is None else points[found.kept], names, records)
 
     def _learn(
@@ -273,8 +271,8 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             leaders = search.explore(n, anchor if n <= _FEW else widest, rng, leaders)
             if n not in sizes:
                 continue
-            for temperature, solutions in search.along(leaders, temperatures, rng).items():
-                outcome = self._outcome(problem, held, n, temperature, solutions, len(sizes) * len(temperatures))
+            for solutions in search.along(leaders, temperatures, rng).values():
+                outcome = self._outcome(problem, held, solutions, len(sizes) * len(temperatures))
                 outcomes.append(outcome)
                 records += [
                     _record("search", rank, one, problem.units, outcome if rank == 0 else None)
@@ -282,14 +280,12 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                 ]
         return outcomes
 
-    def _outcome(
-        self, problem: _Problem, held: Rows | None, n: int, temperature: float, solutions: list[Solution], n_choices: int
-    ) -> _Outcome:
+    def _outcome(self, problem: _Problem, held: Rows | None, solutions: list[Solution], n_choices: int) -> _Outcome:
         ranked = sorted(solutions, key=lambda one: one.objective)
         if held is not None:
             score, risk = self._held_out_score(problem, ranked[0].posterior, held)
-            return _Outcome(n, temperature, ranked, score, (score, -risk))
-        return _Outcome(n, temperature, ranked, None, (-self._bound(ranked[0], float(problem.rows.weight.sum()), n_choices),))
+            return _Outcome(ranked, score, (score, -risk))
+        return _Outcome(ranked, None, (-self._bound(ranked[0], float(problem.rows.weight.sum()), n_choices),))
 
     def _finish(self, problem: _Problem, seeds: Sequence[Solution], watch: Watch, records: list[Record]) -> _Found:
         """The best of these minima, searched to the end on all rows, without localities that no row belongs to."""
@@ -392,7 +388,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             stacklevel=6,
         )
 
-    def _warn_of_end(self, found: _Found, points: Array | None, sizes: list[int], watch: Watch, table: _Table) -> None:
+    def _warn_of_end(self, found: _Found, sizes: list[int], watch: Watch, table: _Table) -> None:
         solution = found.solution
         if watch.cut or watch.interrupted:
             rows = len(found.problem.rows)

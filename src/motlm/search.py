@@ -10,8 +10,9 @@ exchanged   a mixture of n less its weakest ball (one without rows first, or one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -22,10 +23,9 @@ from ._typing import Array
 from .objective import Objective, gates, locate, lookup_of, variances
 from .optimise import SOLVERS, Solution, eliminates, value_at
 from .posterior import Posterior
-from .rows import Rows
 from .watch import Deadline, Watch
 
-__all__ = ["Search", "catoni_bound", "strengths", "weakest"]
+__all__ = ["Search", "Strengths", "catoni_bound", "strengths", "weakest"]
 
 _DRAWN = 10  # starts drawn for each that is polished
 _FRESH = 4  # most balls that are placed anew; more than that are placed too rarely well, and growth does better
@@ -224,8 +224,8 @@ class Search:
     def _split(self, fewer: Posterior, inverse_temperature: float, rng: np.random.Generator) -> list[Posterior]:
         """The mixture with two balls in the place of the one whose rows lose most, after a few steps."""
         n = fewer.n_localities
-        _, losses = strengths(self._screened(self.objective(n, inverse_temperature)), fewer)
-        rest = fewer.keep([i for i in range(n) if i != int(np.argmax(losses))])
+        lost = strengths(self._screened(self.objective(n, inverse_temperature)), fewer).lost
+        rest = fewer.keep([i for i in range(n) if i != int(np.argmax(lost))])
         begin, count = [rest], 3
         for size in (n - 1, n):
             before = self._screened(self.objective(size, inverse_temperature))
@@ -277,37 +277,35 @@ def _polished(
         return solver(objective, start, free, stop=deadline.over, **options)
 
 
-def strengths(objective: Objective, posterior: Posterior) -> tuple[Array, Array]:
-    """What each locality saves, the loss that its rows would have under the exterior model less their own; and their own."""
-    n = posterior.n_localities
-    saved, lost = np.zeros(n), np.zeros(n)
-    for rows, omega, value in _losses(objective, posterior):
+class Strengths(NamedTuple):
+    """What the localities of a mixture are good for."""
+
+    saved: Array  # (n_localities,), the loss that its rows would have under the exterior model less their own
+    lost: Array  # (n_localities,), their own loss
+    common: Array  # (n_localities, n_localities), number of rows that two share; of its own on the diagonal
+
+
+def strengths(objective: Objective, posterior: Posterior) -> Strengths:
+    n, dtype = posterior.n_localities, objective.rows.features.dtype
+    lookup, typed = lookup_of(objective.vicinity, posterior, dtype), posterior.astype(dtype)
+    saved, lost, common = np.zeros(n), np.zeros(n), np.zeros((n, n))
+    for rows in objective.rows.blocks(objective.block):
+        mean, _, omega = locate(objective.vicinity, lookup, typed, rows)
+        value = objective.loss.value_and_partials(rows.target, mean, variances(typed, rows)).value
         _, others = gates(omega)
         own = (omega * value[:n]) @ rows.weight
         saved += (omega * others * value[n]) @ rows.weight - own
         lost += own
-    return saved, lost
-
-
-def _losses(objective: Objective, posterior: Posterior) -> Iterator[tuple[Rows, Array, Array]]:
-    """For each block its rows, their memberships, and the loss of each model."""
-    dtype = objective.rows.features.dtype
-    lookup, typed = lookup_of(objective.vicinity, posterior, dtype), posterior.astype(dtype)
-    for rows in objective.rows.blocks(objective.block):
-        mean, _, omega = locate(objective.vicinity, lookup, typed, rows)
-        yield rows, omega, objective.loss.value_and_partials(rows.target, mean, variances(typed, rows)).value
+        member = (omega >= 0.5).astype(float)
+        common += member @ member.T
+    return Strengths(saved, lost, common)
 
 
 def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]:
     """The localities, weakest first, and how many of them are of no use: no row in them, or the rows of a stronger one."""
-    n = posterior.n_localities
-    strength, _ = strengths(objective, posterior)
-    common = np.zeros((n, n))
-    for _, omega, _ in _losses(objective, posterior):
-        member = (omega >= 0.5).astype(float)
-        common += member @ member.T
+    saved, _, common = strengths(objective, posterior)
     size = np.maximum(np.diag(common), 1.0)
-    order = [int(i) for i in np.argsort(strength, kind="stable")]
+    order = [int(i) for i in np.argsort(saved, kind="stable")]
     useless = [i for i in order if common[i, i] == 0]
     for place, i in enumerate(order):
         stronger = order[place + 1 :]

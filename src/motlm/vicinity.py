@@ -400,9 +400,8 @@ def _fluxes(distance: Array, n_features: int, center_scale: Array, shape: Array,
     peak = log_weight(mode, log_mode)
     right = _REACH * width  # the logarithm falls faster than a parabola there
     left = right
-    for _ in range(
-        2
-    ):  # and slower here. It is concave, so that after one step of Newton's method left is too far, never too near
+    # and slower here. It is concave, so that after one step of Newton's method left is too far, never too near
+    for _ in range(2):
         log_r = log_mode - left
         r = np.exp(log_r)
         left = left - (peak - log_weight(r, log_r) - _DROP) / np.maximum(slopes(r)[0], 1e-3)
