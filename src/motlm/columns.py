@@ -11,7 +11,17 @@ import numpy as np
 
 from ._typing import AnyArray, Array, Booleans
 
-__all__ = ["Columns", "check_finite", "check_present", "has_text", "is_frame"]
+__all__ = [
+    "Columns",
+    "check_finite",
+    "check_present",
+    "columns_of",
+    "floats_of",
+    "has_text",
+    "is_frame",
+    "is_missing",
+    "is_numeric",
+]
 
 
 def is_frame(X: Any) -> bool:
@@ -19,7 +29,10 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
-def _columns_of(X: Any) -> list[Any]:
+def columns_of(X: Any) -> list[Any]:
+    """The columns of a table or matrix, each with its type."""
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        return list(X.T)
     if hasattr(X, "iloc"):
         return [X.iloc[:, j] for j in range(X.shape[1])]
     if hasattr(X, "get_columns"):
@@ -27,7 +40,8 @@ def _columns_of(X: Any) -> list[Any]:
     return list(np.asarray(X, dtype=object).T)
 
 
-def _is_numeric(column: Any) -> bool:
+def is_numeric(column: Any) -> bool:
+    """Whether a column holds numbers."""
     dtype = column.dtype
     if hasattr(dtype, "is_numeric"):  # polars
         if dtype.is_numeric() or str(dtype) == "Boolean":
@@ -50,10 +64,11 @@ def _is_numeric(column: Any) -> bool:
 
 def has_text(X: Any) -> bool:
     """Whether X is a table with columns that are not numbers."""
-    return is_frame(X) and not all(_is_numeric(column) for column in _columns_of(X))
+    return is_frame(X) and not all(is_numeric(column) for column in columns_of(X))
 
 
-def _as_floats(column: Any) -> Array:
+def floats_of(column: Any) -> Array:
+    """A numeric column as floats, nan where it is missing."""
     if hasattr(column, "cast"):  # polars: nulls become nan
         import polars
 
@@ -63,7 +78,8 @@ def _as_floats(column: Any) -> Array:
     return np.asarray(column, dtype=float)
 
 
-def _is_missing(values: AnyArray) -> Booleans:
+def is_missing(values: AnyArray) -> Booleans:
+    """Which of these objects stand for a missing value."""
     return np.array([value is None or type(value).__name__ == "NAType" or value != value for value in values], dtype=bool)
 
 
@@ -96,8 +112,8 @@ class Columns:
     def learn(cls, X: Any, names: tuple[str, ...]) -> Columns:
         """Find out what each column of the table is, and the levels it takes."""
         levels: list[tuple[Hashable, ...] | None] = []
-        for name, column in zip(names, _columns_of(X), strict=True):
-            levels.append(None if _is_numeric(column) else _levels(column, name))
+        for name, column in zip(names, columns_of(X), strict=True):
+            levels.append(None if is_numeric(column) else _levels(column, name))
         return cls(names, tuple(levels))
 
     @property
@@ -118,10 +134,10 @@ class Columns:
         A level not seen in fit becomes the `typical` means of its columns; without them it is an error.
         """
         parts: list[Array] = []
-        for name, level, column in zip(self.names, self.levels, _columns_of(X), strict=True):
+        for name, level, column in zip(self.names, self.levels, columns_of(X), strict=True):
             if level is None:
                 try:
-                    parts.append(_as_floats(column)[:, None])
+                    parts.append(floats_of(column)[:, None])
                 except (TypeError, ValueError) as error:
                     raise ValueError(f"column {name!r} of {what} should hold numbers as it did in fit: {error}") from error
                 continue
@@ -172,7 +188,7 @@ def _levels(column: Any, name: str) -> tuple[Hashable, ...]:
 
 def check_present(values: AnyArray, name: str, what: str) -> None:
     """Raise, naming the column and the first row, where a column of objects has a missing value."""
-    missing = _is_missing(values)
+    missing = is_missing(values)
     if missing.any():
         raise ValueError(
             f"Input {what} contains NaN: column {name!r}, row {int(np.flatnonzero(missing)[0])} (of {int(missing.sum())} "

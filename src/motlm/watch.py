@@ -9,7 +9,7 @@ import time
 from types import FrameType, TracebackType
 from typing import Any
 
-__all__ = ["Deadline", "Watch"]
+__all__ = ["Bar", "Deadline", "Watch"]
 
 _WIDTH = 24  # of the bar, in characters
 _PAUSE = 0.1  # seconds between two drawings
@@ -33,7 +33,7 @@ class Watch:
         self.interrupted = False
         self.cut = False  # whether someone has been told to stop
         self.raising = False  # whether Ctrl-C must break off a wait for other processes
-        self._bar = _Bar() if show else None
+        self._bar = Bar() if show else None
         self._previous: Any = None
         self._installed = False
 
@@ -85,7 +85,7 @@ class Watch:
         self.interrupted = True
 
 
-class _Bar:
+class Bar:
     """One line on stderr, drawn over where that is a terminal or a notebook; otherwise a line for each new text."""
 
     def __init__(self) -> None:

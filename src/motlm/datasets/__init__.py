@@ -1,5 +1,23 @@
-"""Data sets: the paper's synthetic cases, drawn by recipe."""
+"""Data sets: KEEL's, which the paper's tables use, and the paper's synthetic cases. Files are read, never executed."""
 
-from ._synthetic import make_clf_case1, make_clf_case2
+from ._keel import KEEL, KeelSet, data_folder, load_keel, load_published
+from ._keel_format import Attribute, KeelFormatError, KeelTable, read_keel
+from ._synthetic import make_clf_case1, make_clf_case2, make_reg_case1, make_reg_case2, make_ringnorm, make_twonorm
 
-__all__ = ["make_clf_case1", "make_clf_case2"]
+__all__ = [
+    "KEEL",
+    "Attribute",
+    "KeelFormatError",
+    "KeelSet",
+    "KeelTable",
+    "data_folder",
+    "load_keel",
+    "load_published",
+    "make_clf_case1",
+    "make_clf_case2",
+    "make_reg_case1",
+    "make_reg_case2",
+    "make_ringnorm",
+    "make_twonorm",
+    "read_keel",
+]

@@ -1,4 +1,4 @@
-"""The paper's synthetic classification sets, in its recipes."""
+"""The paper's synthetic sets, in its recipes, and Breiman's two."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from .._typing import Array
 
-__all__ = ["make_clf_case1", "make_clf_case2"]
+__all__ = ["make_clf_case1", "make_clf_case2", "make_reg_case1", "make_reg_case2", "make_ringnorm", "make_twonorm"]
 
 CASE1 = {"centers": np.array([[-1.0, 0.0], [1.0, 0.0]]), "radii": np.array([1.0, 0.8]), "above_inside": -1.0}
 CASE2 = {
@@ -25,8 +25,7 @@ def _make(case: dict[str, Any], n_rows: int, flipped: float, random_state: Any) 
     The sign of the second coordinate decides the label, one way inside and the other way outside, so that one line serves no
     better than chance.
     """
-    if n_rows < 4:
-        raise ValueError(f"n_rows must be at least 4; got {n_rows}.")
+    _check_rows(n_rows, 4)
     rng = check_random_state(random_state)
     below = n_rows // 4
     wanted = {"below": below, "above": n_rows // 2 - below, "inside": n_rows - n_rows // 2}
@@ -86,3 +85,113 @@ def make_clf_case2(n_rows: int = 1250, *, flipped: float = 0.0, random_state: An
     (2, [-1.0, 1.0])
     """
     return _make(CASE2, n_rows, flipped, random_state)
+
+
+def _check_rows(n_rows: int, least: int) -> None:
+    if n_rows < least:
+        raise ValueError(f"n_rows must be at least {least}; got {n_rows}.")
+
+
+def make_reg_case1(n_rows: int = 706, *, noise: float = 0.012, random_state: Any = None) -> tuple[Array, Array]:
+    """Case 1 of the paper's regression: a rising line in an interval, a falling one outside.
+
+    y = 0.54 x within 0.81 of the point 0.0189, and -0.55 x from 0.945 to 1.75 away from it: the lines and the gap between them
+    are those of the authors' draw, measured.
+
+    Parameters
+    ----------
+    n_rows : int, default=706
+        Half of them inside.
+    noise : float, default=0.012
+        Standard deviation of the noise on y.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    X : ndarray, (n_rows, 1)
+    y : ndarray
+    """
+    _check_rows(n_rows, 2)
+    rng = check_random_state(random_state)
+    inside = np.arange(n_rows) < n_rows - n_rows // 2
+    away = np.where(inside, rng.uniform(-0.81, 0.81, n_rows), rng.choice([-1.0, 1.0], n_rows) * rng.uniform(0.945, 1.75, n_rows))
+    x = 0.0189 + away
+    y = np.where(inside, 0.54 * x, -0.55 * x) + noise * rng.standard_normal(n_rows)
+    order = rng.permutation(n_rows)
+    return x[order, None], y[order]
+
+
+def make_reg_case2(n_rows: int = 1058, *, noise: float = 0.03, random_state: Any = None) -> tuple[Array, Array]:
+    """Case 2 of the paper's regression: a roof of two lines that meet at 0, and a flat one outside.
+
+    y = 1.12 - 2.2 |x| within 0.44 of the points -0.5086 and 0.5086, 0.045 from 1.095 to 1.97 on either side of 0: the lines and
+    the gaps between them are those of the authors' draw, measured.
+
+    Parameters
+    ----------
+    n_rows : int, default=1058
+        A third of them in each interval, a third outside.
+    noise : float, default=0.03
+        Standard deviation of the noise on y; half of it outside.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    X : ndarray, (n_rows, 1)
+    y : ndarray
+    """
+    _check_rows(n_rows, 3)
+    rng = check_random_state(random_state)
+    inside = np.arange(n_rows) < n_rows - n_rows // 3
+    away = np.where(inside, rng.uniform(0.5086 - 0.44, 0.5086 + 0.44, n_rows), rng.uniform(1.095, 1.97, n_rows))
+    x = away * np.where(np.arange(n_rows) % 2, -1.0, 1.0)
+    y = np.where(inside, 1.12 - 2.2 * away, 0.045) + noise * np.where(inside, 1.0, 0.5) * rng.standard_normal(n_rows)
+    order = rng.permutation(n_rows)
+    return x[order, None], y[order]
+
+
+def _two_gaussians(n_rows: int, means: tuple[float, float], scales: tuple[float, float], random_state: Any) -> tuple[Array, Array]:
+    _check_rows(n_rows, 2)
+    rng = check_random_state(random_state)
+    y = rng.permutation(np.arange(n_rows) % 2)
+    X = np.take(means, y)[:, None] + np.take(scales, y)[:, None] * rng.standard_normal((n_rows, 20))
+    return X, y.astype(float)
+
+
+def make_ringnorm(n_rows: int = 7400, *, random_state: Any = None) -> tuple[Array, Array]:
+    """Breiman's ringnorm: class 0 is N(0, 4 I) in 20 dimensions, class 1 N((a, .., a), I) with a = 2 / sqrt(20).
+
+    L. Breiman (1996), *Bias, variance, and arcing classifiers*. No rule errs on less than 1.2 % of it.
+
+    Parameters
+    ----------
+    n_rows : int, default=7400
+        Half of them of each class.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    X : ndarray, (n_rows, 20)
+    y : ndarray of 0 and 1
+    """
+    return _two_gaussians(n_rows, (0.0, 2 / np.sqrt(20)), (2.0, 1.0), random_state)
+
+
+def make_twonorm(n_rows: int = 7400, *, random_state: Any = None) -> tuple[Array, Array]:
+    """Breiman's twonorm: N((a, .., a), I) and N((-a, .., -a), I) in 20 dimensions, a = 2 / sqrt(20).
+
+    L. Breiman (1996), *Bias, variance, and arcing classifiers*. No rule errs on less than 2.3 % of it.
+
+    Parameters
+    ----------
+    n_rows : int, default=7400
+        Half of them of each class.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    X : ndarray, (n_rows, 20)
+    y : ndarray of 0 and 1
+    """
+    a = 2 / np.sqrt(20)
+    return _two_gaussians(n_rows, (a, -a), (1.0, 1.0), random_state)

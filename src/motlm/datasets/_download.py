@@ -1,0 +1,89 @@
+"""Files from the network: resumed where they broke off, checked by sha256, kept."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import time
+import zipfile
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from ..watch import Bar
+
+__all__ = ["digest", "member_of_zip", "resumed"]
+
+_TRIES = 3
+_TIMEOUT = 30.0  # seconds without a byte
+_CHUNK = 2**16
+_LARGEST = 2**28  # bytes: more than any data set of the paper, less than what hurts
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def resumed(url: str, part: Path, what: str) -> bytes:
+    """The bytes behind a URL. What has come stays in `part` until all has, so that the next try goes on from there."""
+    part.parent.mkdir(parents=True, exist_ok=True)
+    bar = Bar()
+    bar.text = what
+    try:
+        for left in range(_TRIES - 1, -1, -1):
+            try:
+                _continued(url, part, bar)
+                break
+            except HTTPError as error:
+                if error.code == 416:  # what we have is not a beginning of what they have
+                    part.unlink(missing_ok=True)
+                elif error.code < 500:
+                    raise OSError(f"{url} answered {error.code} {error.reason}") from error
+                if not left:
+                    raise OSError(f"{url} answered {error.code} {error.reason}, {_TRIES} times") from error
+            except (URLError, TimeoutError, ConnectionError) as error:
+                if not left:
+                    raise OSError(f"{url} could not be read ({getattr(error, 'reason', error)}), in {_TRIES} tries") from error
+            time.sleep(0.2)
+    finally:
+        bar.close()
+    content = part.read_bytes()
+    part.unlink()
+    return content
+
+
+def _continued(url: str, part: Path, bar: Bar) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    with urlopen(Request(url, headers=headers), timeout=_TIMEOUT) as answer:
+        begins = answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+        if not (answer.status == 206 and begins):
+            have = 0  # the server sends it all
+        length = answer.headers.get("Content-Length")
+        bar.total = have + int(length) if length else 0.0
+        with part.open("ab" if have else "wb") as stream:
+            while chunk := answer.read(_CHUNK):
+                have += len(chunk)
+                if have > _LARGEST:
+                    part.unlink()
+                    raise OSError(f"{url} is larger than {_LARGEST} bytes; this is not the file looked for")
+                stream.write(chunk)
+                bar.count = have
+                bar.draw()
+        if length and have < bar.total:
+            raise ConnectionError(f"{have} of {bar.total:.0f} bytes came")
+
+
+def member_of_zip(content: bytes, name: str, source: str) -> bytes:
+    """One file of an archive, found by its name; nothing is unpacked."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for one in archive.infolist():
+                if os.path.basename(one.filename).lower() == name.lower():
+                    if one.file_size > _LARGEST:
+                        raise OSError(f"{name} in {source} is larger than {_LARGEST} bytes; this is not the file looked for")
+                    return archive.read(one)
+            raise OSError(f"{source} has no {name}; it has {', '.join(archive.namelist()[:5])}")
+    except zipfile.BadZipFile as error:
+        raise OSError(f"{source} is not a zip archive ({error})") from error

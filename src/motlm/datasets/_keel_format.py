@@ -1,0 +1,218 @@
+"""KEEL's .dat format: a header of attributes, then rows of comma-separated values. Text in, values out; nothing is executed."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from .._typing import AnyArray
+
+__all__ = ["Attribute", "KeelFormatError", "KeelTable", "read_keel"]
+
+_LONGEST = 2**20  # bytes of a line; the longest of KEEL's own files have a few thousand
+_MISSING = frozenset({"?", "<null>"})
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_ATTRIBUTE = re.compile(r"""('[^']*'|"[^"]*"|[^\s{]+)\s*(.*)""", re.DOTALL)
+_NUMERIC = re.compile(r"(real|integer|numeric)\s*(?:\[([^\],]*),([^\]]*)\])?", re.IGNORECASE)
+
+
+class KeelFormatError(ValueError):
+    """A file that does not keep to the format; the message has the file, the line, what was expected and what came."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column as the header declares it."""
+
+    name: str
+    kind: str  # "real", "integer" or "nominal"
+    levels: tuple[str, ...] = ()  # of a nominal column
+    range: tuple[float, float] | None = None  # of a numeric column, as declared; files do not always keep to it
+
+
+@dataclass(frozen=True)
+class KeelTable:
+    """A file's columns: floats with nan for what is missing, or objects (text) with None."""
+
+    relation: str
+    attributes: tuple[Attribute, ...]
+    columns: tuple[AnyArray, ...]  # one for each attribute
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def attribute(self, name: str) -> Attribute:
+        return next(one for one in self.attributes if one.name == name)
+
+    def column(self, name: str) -> AnyArray:
+        return self.columns[[one.name for one in self.attributes].index(name)]
+
+
+def read_keel(path: Any, encoding: str = "utf-8") -> KeelTable:
+    """Read a file in KEEL's .dat format.
+
+    Parameters
+    ----------
+    path : str or Path
+    encoding : str, default="utf-8"
+
+    Returns
+    -------
+    KeelTable
+        Missing values (`?` or `<null>`) are nan in numeric and None in nominal columns.
+
+    Raises
+    ------
+    KeelFormatError
+        Where the file does not keep to the format, with its name and the line.
+    """
+    with Path(path).open("rb") as stream:
+        return _Reader(str(path), stream, encoding).table()
+
+
+class _Reader:
+    """One pass over the lines of a file, which knows where it is."""
+
+    def __init__(self, name: str, stream: IO[bytes], encoding: str) -> None:
+        self.name, self.stream, self.encoding = name, stream, encoding
+        self.number = 0  # of the line last read
+
+    def error(self, message: str) -> KeelFormatError:
+        return KeelFormatError(f"{self.name}, line {self.number}: {message}")
+
+    def lines(self) -> Iterator[str]:
+        """The lines that say something, without white space at the ends."""
+        while raw := self.stream.readline(_LONGEST + 1):
+            self.number += 1
+            if len(raw) > _LONGEST:
+                raise self.error(f"the line has more than {_LONGEST} bytes; this is not a table in KEEL's .dat format.")
+            if b"\0" in raw:
+                raise self.error("a NUL byte: this is a binary file, not a table in KEEL's .dat format.")
+            try:
+                text = raw.decode(self.encoding).strip()
+            except UnicodeDecodeError as error:
+                raise self.error(
+                    f"byte 0x{raw[error.start]:02x} at position {error.start + 1} is not {self.encoding}; "
+                    "give the file's encoding (encoding='latin-1', say)."
+                ) from None
+            if text and not text.startswith("%"):
+                yield text.removeprefix("\ufeff")
+
+    def fields(self, text: str) -> list[str]:
+        """Comma-separated values, which may stand in quotes."""
+        if "'" not in text and '"' not in text:
+            return [value.strip() for value in text.split(",")]
+        quote = "'" if "'" in text else '"'
+        try:
+            [values] = csv.reader([text], skipinitialspace=True, quotechar=quote, strict=True)
+        except (csv.Error, ValueError) as error:
+            raise self.error(f"values that cannot be told apart ({error}): {_short(text)}.") from None
+        return [value.strip() for value in values]
+
+    def table(self) -> KeelTable:
+        relation, attributes, named = "", [], {"inputs": (), "outputs": ()}  # type: str, list[Attribute], dict[str, tuple[str, ...]]
+        lines = self.lines()
+        for text in lines:
+            word, _, rest = text.partition(" ") if " " in text else text.partition("\t")
+            keyword = word.lower()
+            if keyword == "@data":
+                break
+            if keyword == "@relation":
+                relation = rest.strip()
+            elif keyword == "@attribute":
+                attributes.append(self.attribute(rest.strip(), {one.name for one in attributes}))
+            elif keyword in ("@inputs", "@input", "@outputs", "@output"):
+                known = [one.name for one in attributes]
+                names = tuple(self.fields(rest))
+                for name in names:
+                    if name not in known:
+                        raise self.error(f"{word} names {_short(name)}, which no @attribute above declares.")
+                if len(set(names)) < len(names):
+                    raise self.error(f"{word} names an attribute twice: {_short(rest.strip())}.")
+                named["inputs" if "in" in keyword else "outputs"] = names
+            else:
+                raise self.error(
+                    f"expected @relation, @attribute, @inputs, @outputs or @data in the header; got {_short(text)}."
+                )
+        else:
+            raise self.error("the file ends without @data.") if self.number else KeelFormatError(f"{self.name}: the file is empty.")
+        if not attributes:
+            raise self.error("@data without an @attribute above it.")
+        every = [one.name for one in attributes]
+        outputs = named["outputs"] or tuple(name for name in every if name not in named["inputs"])
+        if not named["inputs"] and not named["outputs"]:
+            outputs = tuple(every[-1:])  # as KEEL does
+        inputs = named["inputs"] or tuple(name for name in every if name not in outputs)
+        both = set(inputs) & set(outputs)
+        if both:
+            raise self.error(f"{_short(sorted(both)[0])} is both in @inputs and in @outputs.")
+        return KeelTable(relation, tuple(attributes), self.rows(attributes, lines), inputs, outputs)
+
+    def attribute(self, text: str, before: set[str]) -> Attribute:
+        match = _ATTRIBUTE.fullmatch(text)
+        if match is None:
+            raise self.error("@attribute without a name; expected @attribute NAME real [low, high], integer or {level, ..}.")
+        name, kind = match[1].strip("'\""), match[2].strip()
+        if name in before:
+            raise self.error(f"attribute {_short(name)} is declared twice.")
+        if kind.startswith("{"):
+            if not kind.endswith("}"):
+                raise self.error(f"the levels of attribute {_short(name)} do not end with a brace: {_short(kind)}.")
+            levels = tuple(self.fields(kind[1:-1]))
+            if "" in levels or len(set(levels)) < len(levels):
+                raise self.error(f"attribute {_short(name)} has an empty or a repeated level: {_short(kind)}.")
+            return Attribute(name, "nominal", levels)
+        number = _NUMERIC.fullmatch(kind)
+        if number is None:
+            raise self.error(
+                f"attribute {_short(name)} has type {_short(kind)}; expected real, integer (with [low, high] or without) "
+                "or {level, ..}."
+            )
+        ends = None
+        if number[2] is not None:
+            ends = self.number_of(number[2].strip(), name), self.number_of(number[3].strip(), name)
+        return Attribute(name, "integer" if number[1].lower() == "integer" else "real", range=ends)
+
+    def number_of(self, text: str, name: str) -> float:
+        value = float(text) if _NUMBER.fullmatch(text) else np.nan
+        if not np.isfinite(value):
+            raise self.error(f"expected a finite number for {_short(name)}; got {_short(text)}.")
+        return value
+
+    def rows(self, attributes: list[Attribute], lines: Iterator[str]) -> tuple[AnyArray, ...]:
+        columns: list[list[Any]] = [[] for _ in attributes]
+        known = [frozenset(one.levels) for one in attributes]
+        for text in lines:
+            values = self.fields(text)
+            if len(values) != len(attributes):
+                raise self.error(f"expected {len(attributes)} values, one for each @attribute; got {len(values)}: {_short(text)}.")
+            for attribute, levels, column, value in zip(attributes, known, columns, values, strict=True):
+                if value in _MISSING:
+                    column.append(None if levels else np.nan)
+                elif not levels:
+                    number = self.number_of(value, attribute.name)
+                    if attribute.kind == "integer" and number != int(number):
+                        raise self.error(f"expected an integer for {_short(attribute.name)}; got {_short(value)}.")
+                    column.append(number)
+                elif value in levels:
+                    column.append(value)
+                else:
+                    raise self.error(
+                        f"{_short(value)} is none of the {len(levels)} levels that {_short(attribute.name)} is declared with: "
+                        f"{_short(', '.join(attribute.levels))}."
+                    )
+        if not columns[0]:
+            raise self.error("no rows after @data.")
+        return tuple(
+            np.array(column, dtype=object if attribute.levels else float)
+            for attribute, column in zip(attributes, columns, strict=True)
+        )
+
+
+def _short(text: str, most: int = 60) -> str:
+    return repr(text if len(text) <= most else text[:most] + " ..")
