@@ -1,0 +1,133 @@
+"""`python -m experiments --list`, `python -m experiments table9 figure5`, `python -m experiments all`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import figures, plan, tables
+from .run import complete
+from .store import PLACE, Key, Store
+
+OUTPUT = Path(__file__).parents[1] / "docs" / "reproduction"
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    keys: Callable[[int], list[Key]]
+    show: Callable[[Store], str]
+
+
+TABLES = {
+    "table3": Table("accuracy on synthetic sets, known points", lambda k: plan.known("clf", k), lambda s: tables.synthetic_scores(s, "clf")),
+    "table4": Table(
+        "risk and core component, classification, known points",
+        lambda k: plan.known("clf", k),
+        lambda s: tables.synthetic_risks(s, "clf", "known"),
+    ),
+    "table5": Table("R2 on synthetic sets, known points", lambda k: plan.known("reg", k), lambda s: tables.synthetic_scores(s, "reg")),
+    "table6": Table(
+        "risk and core component, regression, known points",
+        lambda k: plan.known("reg", k),
+        lambda s: tables.synthetic_risks(s, "reg", "known"),
+    ),
+    "table7": Table(
+        "accuracy, risk and core component, learned points",
+        lambda k: plan.learned("clf", k),
+        lambda s: tables.synthetic_learned(s, "clf"),
+    ),
+    "table8": Table(
+        "R2, risk and core component, learned points", lambda k: plan.learned("reg", k), lambda s: tables.synthetic_learned(s, "reg")
+    ),
+    "table9": Table(
+        "accuracy on KEEL's sets, and League of Experts",
+        lambda k: plan.real("classification", k),
+        lambda s: tables.real(s, "classification"),
+    ),
+    "table10": Table("R2 on KEEL's sets, and SVR", lambda k: plan.real("regression", k), lambda s: tables.real(s, "regression")),
+    "verdicts": Table(
+        "motlm's search against the paper's best columns",
+        lambda k: [key for task in plan.SIZES for key in plan.real(task, k) if key.method.startswith("motlm")],
+        tables.verdicts,
+    ),
+    "peers": Table("other methods on KEEL's sets", plan.peers, tables.peers),
+}
+FIGURE_TITLES = {
+    "figure1": "a simple and a complex global model",
+    "figure2": "a mixture of local models on the same rows",
+    "figure3": "synthetic classification sets",
+    "figure4": "linear SVM on them",
+    "figure5": "mixtures on them, known points",
+    "figure6": "influence of the number of known points",
+    "figure7": "synthetic regression sets",
+    "figure8": "mixtures on them, known points",
+    "figure9": "mixtures, classification, learned points",
+    "figure10": "mixtures, regression, learned points",
+    "figure11": "quasi-Monte-Carlo approximation of Upsilon",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    about = argparse.ArgumentParser(
+        prog="python -m experiments",
+        description="Makes the paper's tables and figures. What has been computed is kept in the results file and not computed again; "
+        "a run that was stopped goes on where it was.",
+        epilog="Data sets are looked for in the folder that the environment variable MOTLM_DATA names.",
+    )
+    about.add_argument("names", nargs="*", metavar="NAME", help="table3 .. table10, verdicts, peers, figure1 .. figure11, or all")
+    about.add_argument("--list", action="store_true", help="say what there is, and how much of it is computed")
+    about.add_argument("--jobs", type=int, default=1, help="processes (default 1); the results do not depend on it")
+    about.add_argument("--splits", type=int, default=plan.SPLITS, help="splits 0 to this less one (default 10)")
+    about.add_argument(
+        "--protocol-hours", type=float, default=2.0, help="time for the paper's own protocol, which is slow (default 2; 0 leaves it out)"
+    )
+    about.add_argument("--results", type=Path, default=PLACE, help=f"results file (default {PLACE.name} beside the code)")
+    about.add_argument("--output", type=Path, default=OUTPUT, help="folder for tables and figures (default docs/reproduction)")
+    return about
+
+
+def main(arguments: list[str] | None = None) -> int:
+    about = parser()
+    asked = about.parse_args(arguments)
+    store = Store(asked.results)
+    if asked.list:
+        for name, table in TABLES.items():
+            keys = table.keys(asked.splits)
+            print(f"{name:10} {table.title} ({len(keys) - len(store.missing(keys))} of {len(keys)} records)")
+        for name, title in FIGURE_TITLES.items():
+            print(f"{name:10} {title}")
+        return 0
+    every = [*TABLES, *FIGURE_TITLES]
+    names = every if "all" in asked.names else list(dict.fromkeys(asked.names))
+    strange = [name for name in names if name not in every]
+    if strange or not names:
+        about.error(f"{'no ' + strange[0] + '; ' if strange else ''}give all, or some of {', '.join(every)}.")
+    if asked.jobs < 1 or not 1 <= asked.splits <= plan.SPLITS:
+        about.error(f"--jobs must be at least 1 and --splits 1 to {plan.SPLITS}; got {asked.jobs} and {asked.splits}.")
+    keys = [key for name in names if name in TABLES for key in TABLES[name].keys(asked.splits)]
+    if "figure6" in names:
+        keys += plan.influence(asked.splits)
+    try:
+        failed = complete(store, keys, asked.jobs, asked.protocol_hours)
+        for name in names:
+            if name in TABLES:
+                text = TABLES[name].show(store)
+                asked.output.mkdir(parents=True, exist_ok=True)
+                (asked.output / f"{name}.md").write_text(text)
+                print(f"{name}: {TABLES[name].title}\n\n{text}")
+            else:
+                print(f"{name}: {figures.draw(name, store, asked.output)}")
+    except KeyboardInterrupt:
+        print(f"\nstopped; what was computed is in {asked.results}, and the same command goes on.", file=sys.stderr)
+        return 130
+    if failed:
+        print(f"{failed} computations failed; see above. The same command tries them again.", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""Which records each table and figure is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from motlm.datasets import KEEL
+
+from .methods import CLASSIFIERS, POINTS, REGRESSORS, SYNTHETIC, TRUE, installed
+from .store import Key
+
+SPLITS = 10
+SIZES = {"classification": ("n=1", "n=2"), "regression": ("n=0", "n=1", "n=2", "n=3", "n=4")}
+PREPARATIONS = ("paper", "sound")
+SETS = {task: [one.name for one in KEEL if one.task == task] for task in SIZES}
+PEERS = {"classification": tuple(CLASSIFIERS), "regression": tuple(REGRESSORS)}
+ONCE = ("EBM",)  # slow: under the paper's preparation alone
+
+
+def _keys(data: Iterable[str], preparation: str, methods: Iterable[str], splits: int) -> list[Key]:
+    return [Key(one, preparation, method, split) for one in data for method in methods for split in range(splits) if installed(method)]
+
+
+def known(kind: str, splits: int) -> list[Key]:
+    """Synthetic sets of a kind ("clf", "reg") with known points, and the two machines beside them."""
+    keys = []
+    for data in SYNTHETIC:
+        if data.startswith(kind):
+            machines = ("linear SVM", "Gaussian SVM") if kind == "clf" else ("least squares", "linear SVR", "Gaussian SVR")
+            keys += _keys([data], "none", [*machines, f"motlm known {TRUE[data]}", f"protocol known {TRUE[data]}"], splits)
+    return keys
+
+
+def learned(kind: str, splits: int) -> list[Key]:
+    keys = []
+    for data in SYNTHETIC:
+        if data.startswith(kind):
+            keys += _keys([data], "none", [f"motlm n={TRUE[data]}", f"protocol n={TRUE[data]}"], splits)
+    return keys
+
+
+def real(task: str, splits: int) -> list[Key]:
+    """Own search in both preparations, the paper's protocol, and the rivals of the paper's table."""
+    rivals = ("LoE 2", "LoE 3") if task == "classification" else ("least squares", "linear SVR", "Gaussian SVR")
+    keys = _keys(SETS[task], "paper", [f"protocol {size}" for size in SIZES[task]], splits)
+    for preparation in PREPARATIONS:
+        keys += _keys(SETS[task], preparation, [*(f"motlm {size}" for size in SIZES[task]), "motlm auto", *rivals], splits)
+    return keys
+
+
+def peers(splits: int) -> list[Key]:
+    keys = []
+    for task, names in PEERS.items():
+        for preparation in PREPARATIONS:
+            methods = [name for name in names if preparation == "paper" or name not in ONCE]
+            keys += _keys(SETS[task], preparation, [*methods, "motlm auto"], splits)
+    return keys
+
+
+def influence(splits: int) -> list[Key]:
+    sizes = range(1, len(POINTS["clf_case1"]) + 1)
+    return _keys(["clf_case1"], "none", [f"{who} known {n}" for n in sizes for who in ("motlm", "protocol")], splits)

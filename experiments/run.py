@@ -1,0 +1,106 @@
+"""Computing what is missing: several processes, a line of progress with the time left, and a file that a killed run goes on from."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from statistics import mean
+
+from joblib import Parallel, delayed
+
+from .methods import compute
+from .store import Key, Record, Store
+
+GUESS = {"protocol": 100.0, "motlm": 8.0, "LoE": 5.0, "EBM": 5.0}  # seconds, until one of the kind has been measured
+
+
+class Progress:
+    """Says how far the run is, and from the times measured so far how long the rest will take."""
+
+    def __init__(self, store: Store, keys: list[Key], jobs: int) -> None:
+        self.jobs, self.began, self.failed = jobs, time.time(), 0
+        self.left = dict.fromkeys(keys)
+        self.total = len(keys)
+        self.seen: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        for record in store.records.values():
+            self._learn(record)
+        self.terminal = sys.stderr.isatty()
+
+    def _learn(self, record: Record) -> None:
+        for about in ((record.method, record.data), (record.method,)):
+            self.seen[about].append(record.seconds)
+
+    def _expected(self, key: Key) -> float:
+        for about in ((key.method, key.data), (key.method,)):
+            if self.seen[about]:
+                return mean(self.seen[about])
+        return GUESS.get(key.method.split()[0], 1.0)
+
+    def order(self, key: Key) -> tuple[int, int, float]:
+        """The paper's protocol last and split by split, so that it covers whole splits when time is over."""
+        slow = key.method.startswith("protocol")
+        return (1, key.split, self._expected(key)) if slow else (0, 0, -self._expected(key))
+
+    def done(self, key: Key, record: Record | None, error: str) -> None:
+        del self.left[key]
+        if record is None:
+            self.failed += 1
+            self._print(f"{_name(key)} failed: {error}", last=True)
+            return
+        self._learn(record)
+        left = sum(self._expected(one) for one in self.left) / self.jobs
+        done = self.total - len(self.left)
+        line = f"[{done}/{self.total}] {time.time() - self.began:5.0f} s, about {_clock(left)} left; {_name(key)}: {record.test:.4f}"
+        self._print(line, last=not self.left)
+
+    def _print(self, line: str, last: bool) -> None:
+        if self.terminal:
+            print("\r\x1b[K" + line, end="\n" if last else "", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _name(key: Key) -> str:
+    return f"{key.data}, {key.method}, {key.preparation}, split {key.split}"
+
+
+def _clock(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min" if minutes else f"{seconds:.0f} s"
+
+
+def _attempt(key: Key) -> tuple[Key, Record | None, str]:
+    try:
+        return key, compute(key), ""
+    except Exception as error:  # one that fails must not take the others with it; it is said, and tried again next time
+        return key, None, f"{type(error).__name__}: {error}"
+
+
+def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) -> int:
+    """Compute the missing records; the number of those that failed. The paper's protocol gets so many hours."""
+    missing = store.missing(keys)
+    progress = Progress(store, missing, jobs)
+    missing.sort(key=progress.order)
+    began: list[float] = []
+
+    def in_time() -> Iterator[Key]:
+        for key in missing:
+            if key.method.startswith("protocol"):
+                began[:] = began or [time.time()]
+                if time.time() - began[0] > 3600 * protocol_hours:
+                    return
+            yield key
+
+    if jobs == 1:
+        attempts: Iterator[tuple[Key, Record | None, str]] = map(_attempt, in_time())
+    else:
+        attempts = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)(
+            delayed(_attempt)(key) for key in in_time()
+        )
+    for key, record, error in attempts:
+        if record is not None:
+            store.add(record)
+        progress.done(key, record, error)
+    return progress.failed

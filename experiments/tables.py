@@ -1,0 +1,192 @@
+"""The paper's tables in Markdown: its figures, ours by its protocol, ours by our own search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from motlm.datasets import KEEL
+
+from . import plan, published
+from .methods import OPTIONAL, SYNTHETIC, TRUE, installed
+from .store import Record, Store
+
+TITLES = {one.name: one.title for one in KEEL}
+CASES = {"clf_case1": "Case 1", "clf_case2": "Case 2", "reg_case1": "Case 1", "reg_case2": "Case 2"}
+PART_NAMES = {"train": "training", "valid": "validation", "test": "test"}
+
+
+def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|" + "|".join([":--"] + ["--:"] * (len(header) - 1)) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def cell(records: Sequence[Record], scale: float, pick: Callable[[Record], float | None] = lambda one: one.test) -> str:
+    """Mean and standard deviation over the splits; their number where it is not ten."""
+    values = [value for one in records if (value := pick(one)) is not None]
+    if not values:
+        return ""
+    digits = 2 if scale == 100 else 4 if pick is not _test else 3
+    text = f"{scale * np.mean(values):.{digits}f}"
+    if len(values) > 1:
+        text += f" ± {scale * np.std(values, ddof=1):.{digits}f}"
+    return text if len(values) == plan.SPLITS else f"{text} ({len(values)})"
+
+
+def _test(record: Record) -> float:
+    return record.test
+
+
+def _printed(value: float, scale: float, digits: int) -> str:
+    return f"{scale * value:.{digits}f}"
+
+
+def paired(ours: Sequence[Record], theirs: Sequence[Record], scale: float) -> str:
+    """Mean difference over the splits that both have, and on how many ours is better, equal, worse."""
+    other = {one.split: one.test for one in theirs}
+    gaps = np.array([one.test - other[one.split] for one in ours if one.split in other])
+    if not len(gaps):
+        return ""
+    wins, losses = int((gaps > 1e-12).sum()), int((gaps < -1e-12).sum())
+    return f"{scale * gaps.mean():+.{1 if scale == 100 else 3}f} ({wins}/{len(gaps) - wins - losses}/{losses})"
+
+
+def synthetic_scores(store: Store, kind: str) -> str:
+    """Tables 3 and 5."""
+    scale, digits = (100.0, 2) if kind == "clf" else (1.0, 4)
+    machines = {"clf": ("linear SVM", "Gaussian SVM"), "reg": ("least squares", "linear SVR", "Gaussian SVR")}[kind]
+    header = ["data set"] + [f"{one}, {who}" for one in machines for who in ("paper", "ours") if one != "linear SVR" or who == "ours"]
+    header += ["mixture, paper", "mixture, paper's protocol", "mixture, motlm's search"]
+    rows = []
+    for data in SYNTHETIC:
+        if not data.startswith(kind):
+            continue
+        for j, part in enumerate(published.PARTS):
+            pick = _part(part)
+            row = [f"{CASES[data]}, {PART_NAMES[part]}"]
+            for one in machines:
+                if one in published.KNOWN[data]:
+                    row.append(_printed(published.KNOWN[data][one][j], scale, digits))
+                row.append(cell(store.of(data, "none", one), scale, pick))
+            row.append(_printed(published.KNOWN[data]["mixture"][j], scale, digits))
+            row += [cell(store.of(data, "none", f"{who} known {TRUE[data]}"), scale, pick) for who in ("protocol", "motlm")]
+            rows.append(row)
+    return grid(header, rows)
+
+
+def _part(name: str) -> Callable[[Record], float | None]:
+    return lambda one: float(getattr(one, name))
+
+
+def synthetic_risks(store: Store, kind: str, which: str) -> str:
+    """Tables 4 and 6 (known points), and the risks of tables 7 and 8 (learned points)."""
+    paper = published.RISKS_KNOWN if which == "known" else published.RISKS_LEARNED
+    header = ["data set", "paper", "paper's protocol", "motlm's search"]
+    rows = []
+    for data in SYNTHETIC:
+        if data.startswith(kind):
+            name = f"known {TRUE[data]}" if which == "known" else f"n={TRUE[data]}"
+            for j, what in enumerate(("gibbs_risk", "core")):
+                label = "empirical Gibbs risk" if what == "gibbs_risk" else "core component"
+                ours = [cell(store.of(data, "none", f"{who} {name}"), 1.0, _optional(what)) for who in ("protocol", "motlm")]
+                rows.append([f"{CASES[data]}, {label}", f"{paper[data][j]:.4f}", *ours])
+    return grid(header, rows)
+
+
+def _optional(name: str) -> Callable[[Record], float | None]:
+    return lambda one: getattr(one, name)
+
+
+def synthetic_learned(store: Store, kind: str) -> str:
+    """Tables 7 and 8."""
+    scale, digits = (100.0, 2) if kind == "clf" else (1.0, 4)
+    rows = []
+    for data in SYNTHETIC:
+        if data.startswith(kind):
+            for j, part in enumerate(published.PARTS):
+                ours = [cell(store.of(data, "none", f"{who} n={TRUE[data]}"), scale, _part(part)) for who in ("protocol", "motlm")]
+                rows.append([f"{CASES[data]}, {PART_NAMES[part]}", _printed(published.LEARNED[data][j], scale, digits), *ours])
+    return grid(["data set", "paper", "paper's protocol", "motlm's search"], rows) + "\n" + synthetic_risks(store, kind, "learned")
+
+
+def real(store: Store, task: str) -> str:
+    """Tables 9 and 10: one row for each data set and column of the paper's table."""
+    scale, digits = (100.0, 2) if task == "classification" else (1.0, 2)
+    header = ["data set", "column", "paper", "paper's protocol", "motlm's search, paper's preparation", "motlm's search, sound preparation"]
+    rows = []
+    for data in plan.SETS[task]:
+        first = f"**{TITLES[data]}**"
+        for column in (*plan.SIZES[task], "auto"):
+            value = published.REAL[data].get(column)
+            printed = "" if value is None else _printed(value, scale, digits)
+            ours = [
+                cell(store.of(data, preparation, f"{who} {column}"), scale, _test)
+                for who, preparation in (("protocol", "paper"), ("motlm", "paper"), ("motlm", "sound"))
+            ]
+            rows.append([first, column, printed, *ours])
+            first = ""
+    return grid(header, rows) + "\n" + _rivals(store, task)
+
+
+def _rivals(store: Store, task: str) -> str:
+    """The other methods of the paper's table, and the mixture against them on the same splits."""
+    scale, digits = (100.0, 2) if task == "classification" else (1.0, 2)
+    rivals = ("LoE 2", "LoE 3") if task == "classification" else ("least squares", "linear SVR", "Gaussian SVR")
+    header = ["data set", "method", "paper", "ours, paper's preparation", "ours, sound preparation", "motlm auto less it, paper's", "sound"]
+    rows = []
+    for data in plan.SETS[task]:
+        first = f"**{TITLES[data]}**"
+        for rival in rivals:
+            value = published.REAL[data].get(rival)
+            ours = [cell(store.of(data, preparation, rival), scale, _test) for preparation in plan.PREPARATIONS]
+            gaps = [
+                paired(store.of(data, preparation, "motlm auto"), store.of(data, preparation, rival), scale)
+                for preparation in plan.PREPARATIONS
+            ]
+            rows.append([first, rival, "" if value is None else _printed(value, scale, digits), *ours, *gaps])
+            first = ""
+    return grid(header, rows)
+
+
+def peers(store: Store) -> str:
+    """Every method on every set: mean test score, and the mixture against each, paired."""
+    text = ""
+    for task, names in plan.PEERS.items():
+        scale = 100.0 if task == "classification" else 1.0
+        for preparation in plan.PREPARATIONS:
+            every = [name for name in names if any(store.of(data, preparation, name) for data in plan.SETS[task])]
+            header = [f"{task}, {preparation} preparation", "motlm auto", *every]
+            rows, gaps = [], []
+            for data in plan.SETS[task]:
+                found = [store.of(data, preparation, name) for name in ("motlm auto", *every)]
+                means = [f"{scale * np.mean([one.test for one in some]):.{1 if scale == 100 else 3}f}" if some else "" for some in found]
+                rows.append([TITLES[data], *means])
+                gaps.append([TITLES[data], *(paired(found[0], some, scale) for some in found[1:])])
+            text += grid(header, rows) + "\n"
+            text += "The mixture less each, and on how many splits it is better / equal / worse:\n\n"
+            text += grid([header[0], *every], gaps) + "\n"
+    absent = [f"{name} ({OPTIONAL[name]})" for name in OPTIONAL if not installed(name)]
+    return text + (f"Not installed here, so not run anew: {', '.join(absent)}.\n" if absent else "")
+
+
+def verdicts(store: Store) -> str:
+    """Own search against the best column of the paper's own method, and against its Gaussian SVR, in the paper's preparation."""
+    rows = []
+    for data, columns in published.REAL.items():
+        task = "classification" if data in published.CLASSIFICATION else "regression"
+        scale, digits = (100.0, 2) if task == "classification" else (1.0, 2)
+        best = max(value for name, value in columns.items() if name in published.OWN)
+        ours = {size: store.of(data, "paper", f"motlm {size}") for size in (*plan.SIZES[task], "auto")}
+        means = {size: float(np.mean([one.test for one in found])) for size, found in ours.items() if found}
+        if not means:
+            continue
+        top = max(means, key=lambda size: means[size])
+        unit = 10.0**-digits / scale
+        row = [TITLES[data], _printed(best, scale, digits), _printed(means.get("auto", np.nan), scale, digits + 1)]
+        row += [f"{_printed(means[top], scale, digits + 1)} ({top})", "yes" if means[top] >= best - unit / 2 else "no"]
+        svr = columns.get("Gaussian SVR")
+        row += ["", ""] if svr is None else [_printed(svr, 1.0, 2), "yes" if means[top] >= svr - 0.005 else "no"]
+        rows.append(row)
+    header = ["data set", "paper's best n", "motlm auto", "motlm's best n", "as good", "paper's Gaussian SVR", "as good"]
+    return grid(header, rows)
