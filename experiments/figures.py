@@ -46,11 +46,12 @@ def _pair(title: str, width: float = 11.0, height: float = 3.6) -> tuple[Any, An
 
 
 def _legend(figure: Any, axes: Any) -> None:
+    columns = 6 if np.size(axes) > 1 else 3
     entries: dict[str, Any] = {}
     for ax in np.ravel(axes):
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=min(len(entries), 6), frameon=False)
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=min(len(entries), columns), frameon=False)
 
 
 def _jumping(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -252,7 +253,7 @@ def figure11(store: Store, repeats: int = 500) -> Any:
                 sizes + shift, [one.mean() for one in values], [2 * one.std() for one in values],
                 fmt="o", markersize=3, color=color, capsize=2, linewidth=1, label=label,
             )  # fmt: skip
-        exact = vicinity.upsilon(np.array([distance]), eps, shape, rate, d)[0]
+        exact = float(vicinity.upsilon(np.array([distance]), d, eps, shape, rate)[0])
         ax.axhline(exact, color="black", linewidth=1, label="motlm.vicinity.upsilon (exact)")
         ax.set_title(f"d={d}, distance={distance}, eps={eps}, k={shape:g}, tau={rate:g}", fontsize=9)
     for ax in axes[-1]:

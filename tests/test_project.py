@@ -34,6 +34,8 @@ LINE = [
     "columns",
     "localities",
     "estimators",
+    "preprocessing",
+    "baselines",
     "datasets",
     "plotting",
 ]
@@ -73,7 +75,7 @@ def test_run_time_dependencies_are_three() -> None:
     code = (
         "import sys, sklearn.base, sklearn.metrics, scipy.optimize, scipy.stats, joblib, threadpoolctl\n"
         "before = set(sys.modules)  # scikit-learn itself may load pandas where it finds it\n"
-        "import motlm, motlm.datasets, motlm.plotting\n"
+        "import motlm, motlm.baselines, motlm.datasets, motlm.plotting, motlm.preprocessing\n"
         "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()

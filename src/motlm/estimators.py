@@ -38,6 +38,8 @@ from .watch import Watch
 
 __all__ = ["LocalMixtureClassifier", "LocalMixtureRegressor"]
 
+_STANDARD_ERRORS = 1.0  # by which a simpler model may seem worse on held-out rows
+_PATIENCE = 2  # sizes that bring nothing before growth ends
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
 _LARGE = 50_000  # rows from which float32 tables are computed with in float32
 CLASSIFICATION_TEMPERATURES = (1.0, 2.0, 4.0, 8.0)  # tuned on two splits of Banana and wdbc
@@ -164,7 +166,13 @@ class _Outcome:
 
     solutions: list[Solution]
     score: float | None  # of held-out rows
+    losses: Array | None  # of each of them
     merit: tuple[float, ...]  # the larger the better
+
+    @property
+    def simplicity(self) -> tuple[float, ...]:
+        """The smaller the simpler: fewer localities, and closer to the prior."""
+        return self.solutions[0].posterior.n_localities, self.solutions[0].inverse_temperature
 
 
 class _LocalMixture(BaseEstimator):  # type: ignore[misc]
@@ -237,7 +245,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                     held = problem.rows_of(rest.X, rest.target, rest.weight)
                     sizes = [n for n in sizes if points is not None or n <= (~mask).sum()]
         outcomes = self._explored(problem, held, sizes, temperatures, rng, watch, records)
-        chosen = max(outcomes, key=lambda outcome: outcome.merit)
+        chosen = _simplest(outcomes, None if held is None else held.weight)
         if watch.over() and problem is not whole:
             return self._finish(problem, chosen.solutions, watch, records)
         seeds = chosen.solutions[:1]  # what was chosen, if on these rows
@@ -266,7 +274,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         outcomes: list[_Outcome] = []
         leaders: list[Solution] = []
         for n in ladder:
-            if watch.over() and outcomes:
+            if outcomes and (watch.over() or _in_vain(outcomes)):
                 break
             leaders = search.explore(n, anchor if n <= _FEW else widest, rng, leaders)
             if n not in sizes:
@@ -283,9 +291,10 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _outcome(self, problem: _Problem, held: Rows | None, solutions: list[Solution], n_choices: int) -> _Outcome:
         ranked = sorted(solutions, key=lambda one: one.objective)
         if held is not None:
-            score, risk = self._held_out_score(problem, ranked[0].posterior, held)
-            return _Outcome(ranked, score, (score, -risk))
-        return _Outcome(ranked, None, (-self._bound(ranked[0], float(problem.rows.weight.sum()), n_choices),))
+            said, risk = self._said_of(problem, ranked[0].posterior, held)
+            score = self._score_said(said, held)
+            return _Outcome(ranked, score, self._losses_said(said, held), (score, -risk))
+        return _Outcome(ranked, None, None, (-self._bound(ranked[0], float(problem.rows.weight.sum()), n_choices),))
 
     def _finish(self, problem: _Problem, seeds: Sequence[Solution], watch: Watch, records: list[Record]) -> _Found:
         """The best of these minima, searched to the end on all rows, without localities that no row belongs to."""
@@ -355,12 +364,12 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         problem = _Problem(units, varies, _NO_ROWS, places, metric, vicinity, self._loss, prior, tuple(free))
         return replace(problem, rows=problem.rows_of(table.X, table.target, table.weight))
 
-    def _held_out_score(self, problem: _Problem, posterior: Posterior, rows: Rows) -> tuple[float, float]:
-        """Score of the predictions, and the Gibbs risk, on held-out rows."""
+    def _said_of(self, problem: _Problem, posterior: Posterior, rows: Rows) -> tuple[Array, float]:
+        """The predictions for these rows, and the Gibbs risk on them."""
         lookup = lookup_of(problem.vicinity, posterior)
         routing = prediction.route(problem.vicinity, posterior, prediction.radii(lookup), rows)
         risk = replace(problem, rows=rows).objective(posterior.n_localities, 1.0).gibbs_risk(posterior)
-        return self._score_said(prediction.spoken(routing, self.overlap), rows), risk
+        return prediction.spoken(routing, self.overlap), risk
 
     def _without_dead(self, found: _Found, watch: Watch) -> _Found:
         """Drop the localities that no row belongs to, search on without them, until all have rows."""
@@ -689,6 +698,10 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         """Score of what was said of rows with standardised targets."""
         raise NotImplementedError
 
+    def _losses_said(self, said: Array, rows: Rows) -> Array:
+        """Loss of what was said of each of them."""
+        raise NotImplementedError
+
     def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
         """What select="bound" compares."""
         raise NotImplementedError
@@ -726,6 +739,36 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         ndarray of int, (n_rows,)
         """
         return self._gather(X, prediction.nearest_model if self.overlap == "nearest" else prediction.mean_model)
+
+
+def _simplest(outcomes: Sequence[_Outcome], weight: Array | None) -> _Outcome:
+    """The simplest of the outcomes that held-out rows do not tell from the best: Breiman's rule of one standard error, paired.
+
+    The difference of two models' losses on the same rows has a much smaller standard error than either loss.
+    """
+    best = max(outcomes, key=lambda outcome: outcome.merit)
+    if best.losses is None or weight is None or len(weight) < 2:
+        return best
+    share = np.asarray(weight, dtype=float) / float(weight.sum())
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.simplicity):
+        gap = outcome.losses - best.losses
+        mean = float(share @ gap)
+        error = np.sqrt(len(gap) / (len(gap) - 1) * float(share**2 @ (gap - mean) ** 2))
+        if mean <= _STANDARD_ERRORS * error:
+            return outcome
+    return best
+
+
+def _in_vain(outcomes: Sequence[_Outcome]) -> bool:
+    """Whether the last few sizes have brought nothing."""
+    sizes = sorted({outcome.simplicity[0] for outcome in outcomes})
+    if len(sizes) <= _PATIENCE:
+        return False
+    before, lately = (
+        max(outcome.merit[0] for outcome in outcomes if (outcome.simplicity[0] in sizes[-_PATIENCE:]) == recent)
+        for recent in (False, True)
+    )
+    return lately <= before
 
 
 def _record(stage: str, rank: int, solution: Solution, units: Units, outcome: _Outcome | None = None) -> Record:
@@ -1005,6 +1048,9 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
     def _score_said(self, said: Array, rows: Rows) -> float:
         return float(accuracy_score(rows.target, np.where(said > 0, 1.0, -1.0), sample_weight=rows.weight))
 
+    def _losses_said(self, said: Array, rows: Rows) -> Array:
+        return (np.where(said > 0, 1.0, -1.0) != rows.target).astype(float)
+
     def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
         return catoni_bound(solution.objective, solution.inverse_temperature, n_rows, n_choices)
 
@@ -1187,8 +1233,11 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
 
     def _score_said(self, said: Array, rows: Rows) -> float:
         if len(rows) < 2:
-            return -float(np.average((said - rows.target) ** 2, weights=rows.weight))
+            return -float(np.average(self._losses_said(said, rows), weights=rows.weight))
         return float(r2_score(rows.target, said, sample_weight=rows.weight))
+
+    def _losses_said(self, said: Array, rows: Rows) -> Array:
+        return np.asarray((said - rows.target) ** 2, dtype=float)
 
     def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
         """The squared loss has no bound that knows no more; at one lambda the objective orders mixtures as one would."""

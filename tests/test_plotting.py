@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
-from motlm.datasets import make_clf_case1, make_clf_case2
+from motlm.datasets import make_clf_case2
 from motlm.plotting import LocalitiesDisplay
 
 matplotlib.use("Agg")
@@ -68,23 +68,3 @@ def test_map_refuses_what_it_cannot_draw(model, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(ImportError, match=r"plotting needs matplotlib: pip install 'motlm\[plot\]'"):
         LocalitiesDisplay.from_estimator(fitted, X, y, grid_resolution=5)
-
-
-@pytest.mark.parametrize("make", [make_clf_case1, make_clf_case2])
-def test_recipes(make) -> None:
-    X, y = make(2000, flipped=0.0, random_state=0)
-    assert X.shape == (2000, 2)
-    assert set(y) == {-1.0, 1.0}
-    assert (np.abs(X) <= [2.5, 1.5]).all()
-    # one way inside, the other way outside, half of the rows each: a line through the middle is no better than chance
-    assert np.mean(np.sign(X[:, 1]) == y) == pytest.approx(0.5, abs=0.01)
-    again, _ = make(2000, flipped=0.0, random_state=0)
-    np.testing.assert_array_equal(X, again)
-    with pytest.raises(ValueError, match="n_rows must be at least 4"):
-        make(3)
-
-
-def test_flipped_labels() -> None:
-    _, clean = make_clf_case1(5000, flipped=0.0, random_state=0)
-    _, noisy = make_clf_case1(5000, random_state=0)
-    assert np.mean(clean != noisy) == pytest.approx(0.2, abs=0.02)
