@@ -23,13 +23,17 @@ class Table:
 
 
 TABLES = {
-    "table3": Table("accuracy on synthetic sets, known points", lambda k: plan.known("clf", k), lambda s: tables.synthetic_scores(s, "clf")),
+    "table3": Table(
+        "accuracy on synthetic sets, known points", lambda k: plan.known("clf", k), lambda s: tables.synthetic_scores(s, "clf")
+    ),
     "table4": Table(
         "risk and core component, classification, known points",
         lambda k: plan.known("clf", k),
         lambda s: tables.synthetic_risks(s, "clf", "known"),
     ),
-    "table5": Table("R2 on synthetic sets, known points", lambda k: plan.known("reg", k), lambda s: tables.synthetic_scores(s, "reg")),
+    "table5": Table(
+        "R2 on synthetic sets, known points", lambda k: plan.known("reg", k), lambda s: tables.synthetic_scores(s, "reg")
+    ),
     "table6": Table(
         "risk and core component, regression, known points",
         lambda k: plan.known("reg", k),
@@ -41,7 +45,9 @@ TABLES = {
         lambda s: tables.synthetic_learned(s, "clf"),
     ),
     "table8": Table(
-        "R2, risk and core component, learned points", lambda k: plan.learned("reg", k), lambda s: tables.synthetic_learned(s, "reg")
+        "R2, risk and core component, learned points",
+        lambda k: plan.learned("reg", k),
+        lambda s: tables.synthetic_learned(s, "reg"),
     ),
     "table9": Table(
         "accuracy on KEEL's sets, and League of Experts",
@@ -83,7 +89,10 @@ def parser() -> argparse.ArgumentParser:
     about.add_argument("--jobs", type=int, default=1, help="processes (default 1); the results do not depend on it")
     about.add_argument("--splits", type=int, default=plan.SPLITS, help="splits 0 to this less one (default 10)")
     about.add_argument(
-        "--protocol-hours", type=float, default=2.0, help="time for the paper's own protocol, which is slow (default 2; 0 leaves it out)"
+        "--protocol-hours",
+        type=float,
+        default=2.0,
+        help="time for the paper's own protocol, which is slow (default 2; 0 leaves it out)",
     )
     about.add_argument("--results", type=Path, default=PLACE, help=f"results file (default {PLACE.name} beside the code)")
     about.add_argument("--output", type=Path, default=OUTPUT, help="folder for tables and figures (default docs/reproduction)")

@@ -36,7 +36,9 @@ def _scatter(ax: Any, X: np.ndarray, y: np.ndarray) -> None:
 def _stars(ax: Any, points: Any, height: float | None = None) -> None:
     at = np.asarray(points, dtype=float)
     second = at[:, 1] if at.shape[1] > 1 else np.full(len(at), height)
-    ax.scatter(at[:, 0], second, marker="*", s=110, color=GREEN, edgecolors="black", linewidths=0.6, zorder=5, label="point of interest")
+    ax.scatter(
+        at[:, 0], second, marker="*", s=110, color=GREEN, edgecolors="black", linewidths=0.6, zorder=5, label="point of interest"
+    )
 
 
 def _pair(title: str, width: float = 11.0, height: float = 3.6) -> tuple[Any, Any]:
@@ -72,7 +74,9 @@ def figure1(store: Store) -> Any:
         model = make_pipeline(PolynomialFeatures(order), LinearRegression()).fit(x[:, None] / 3.5 - 1, y)
         line = np.linspace(0.02, 6.98, 600)
         ax.plot(line, model.predict(line[:, None] / 3.5 - 1), color=ORANGE, label="least squares polynomial")
-        ax.set(xlabel="$x$", ylabel="$y$", title=f"order {order}, R2 {model.score(x[:, None] / 3.5 - 1, y):.3f}", ylim=(-3.2, 5.2))
+        ax.set(
+            xlabel="$x$", ylabel="$y$", title=f"order {order}, R2 {model.score(x[:, None] / 3.5 - 1, y):.3f}", ylim=(-3.2, 5.2)
+        )
     _legend(figure, axes)
     return figure
 
@@ -139,7 +143,9 @@ def _classified(title: str, known: bool) -> Any:
         for locality in model.localities_:
             ax.add_patch(Circle(locality.center, locality.radius, fill=False, color="black", linewidth=1.4))
         _stars(ax, [locality.center for locality in model.localities_])
-        ax.set_title(f"Case {number}: training {model.score(parts.X[0], parts.y[0]):.1%}, test {model.score(parts.X[2], parts.y[2]):.1%}")
+        ax.set_title(
+            f"Case {number}: training {model.score(parts.X[0], parts.y[0]):.1%}, test {model.score(parts.X[2], parts.y[2]):.1%}"
+        )
     _legend(figure, axes)
     return figure
 
@@ -206,7 +212,9 @@ def _regressed(title: str, known: bool) -> Any:
         n = TRUE[data]
         model = own_search(parts, data, SPLIT, n, POINTS[data][:n] if known else None).model
         _draw_regression(ax, model, parts.X[0], parts.y[0])
-        ax.set_title(f"Case {number}: training R2 {model.score(parts.X[0], parts.y[0]):.4f}, test {model.score(parts.X[2], parts.y[2]):.4f}")
+        ax.set_title(
+            f"Case {number}: training R2 {model.score(parts.X[0], parts.y[0]):.4f}, test {model.score(parts.X[2], parts.y[2]):.4f}"
+        )
     _legend(figure, axes)
     return figure
 
@@ -231,7 +239,9 @@ QMC_SETTINGS = [
 ]
 
 
-def sampled(d: int, distance: float, eps: float, shape: float, rate: float, size: int, repeats: int, quasi: bool, seed: int) -> np.ndarray:
+def sampled(
+    d: int, distance: float, eps: float, shape: float, rate: float, size: int, repeats: int, quasi: bool, seed: int
+) -> np.ndarray:
     """Upsilon as the mean over so many radii, drawn at random or from scrambled Halton points; one value for each repeat."""
     rng = np.random.default_rng(seed)
     found = []
@@ -247,7 +257,10 @@ def figure11(store: Store, repeats: int = 500) -> Any:
     figure.suptitle(f"Figure 11: Upsilon by sampling radii; mean and two standard deviations over {repeats} repeats")
     sizes = np.arange(10, 101, 10)
     for ax, (d, distance, eps, shape, rate) in zip(axes.ravel(), QMC_SETTINGS, strict=True):
-        for quasi, color, shift, label in ((False, ORANGE, -1.0, "random radii"), (True, BLUE, 1.0, "quasi-random radii (Halton)")):
+        for quasi, color, shift, label in (
+            (False, ORANGE, -1.0, "random radii"),
+            (True, BLUE, 1.0, "quasi-random radii (Halton)"),
+        ):
             values = [sampled(d, distance, eps, shape, rate, size, repeats, quasi, size) for size in sizes]
             ax.errorbar(
                 sizes + shift, [one.mean() for one in values], [2 * one.std() for one in values],

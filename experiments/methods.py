@@ -141,7 +141,7 @@ def league(parts: Parts, split: int, n_experts: int) -> Fitted:
     )
 
 
-PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
+PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
 def _linear_svm(parts: Parts, split: int) -> Fitted:
@@ -149,7 +149,7 @@ def _linear_svm(parts: Parts, split: int) -> Fitted:
 
 
 def _gaussian_svm(parts: Parts, split: int) -> Fitted:
-    return best(((f"C={c:g}", SVC(C=c)) for c in PENALTIES), parts)
+    return best(((f"C={c:g}", SVC(C=c)) for c in PENALTIES[1:]), parts)
 
 
 def _linear_svr(parts: Parts, split: int) -> Fitted:
@@ -157,7 +157,7 @@ def _linear_svr(parts: Parts, split: int) -> Fitted:
 
 
 def _gaussian_svr(parts: Parts, split: int) -> Fitted:
-    return best(((f"C={c:g}", _scaled(SVR(C=c))) for c in PENALTIES), parts)
+    return best(((f"C={c:g}", _scaled(SVR(C=c))) for c in PENALTIES[1:]), parts)
 
 
 def _clustered(model: Any) -> Callable[[Parts, int], Fitted]:
@@ -199,7 +199,7 @@ CLASSIFIERS: dict[str, Callable[[Parts, int], Fitted]] = {
     "LoE 2": lambda parts, split: league(parts, split, 2),
     "LoE 3": lambda parts, split: league(parts, split, 3),
     "logistic regression": lambda parts, split: best(
-        ((f"C={c:g}", LogisticRegression(C=c, max_iter=1000)) for c in PENALTIES), parts
+        ((f"C={c:g}", LogisticRegression(C=c, max_iter=1000)) for c in PENALTIES[:5]), parts
     ),
     "KMeans + linear": _clustered(ClusteredLinearClassifier),
     "tree, depth 4": _single(lambda split: DecisionTreeClassifier(max_depth=4, random_state=split)),
@@ -212,7 +212,7 @@ REGRESSORS: dict[str, Callable[[Parts, int], Fitted]] = {
     "least squares": _single(lambda split: LinearRegression()),
     "linear SVR": _linear_svr,
     "Gaussian SVR": _gaussian_svr,
-    "ridge": lambda parts, split: best(((f"alpha={a:g}", Ridge(alpha=a)) for a in PENALTIES), parts),
+    "ridge": lambda parts, split: best(((f"alpha={a:g}", Ridge(alpha=a)) for a in PENALTIES[:5]), parts),
     "KMeans + linear": _clustered(ClusteredLinearRegressor),
     "tree, depth 4": _single(lambda split: DecisionTreeRegressor(max_depth=4, random_state=split)),
     "random forest": _single(lambda split: RandomForestRegressor(200, random_state=split)),
@@ -222,8 +222,19 @@ REGRESSORS: dict[str, Callable[[Parts, int], Fitted]] = {
 }
 
 
-def installed(method: str) -> bool:
-    return method not in OPTIONAL or importlib.util.find_spec(OPTIONAL[method]) is not None
+@cache
+def unusable(method: str) -> str:
+    """Why a method that needs a package of its own cannot be run here; "" if it can."""
+    if method not in OPTIONAL:
+        return ""
+    if importlib.util.find_spec(OPTIONAL[method]) is None:
+        return "not installed"
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60.0)
+    try:
+        REGRESSORS[method](Parts((X, X, X), (y, y, y)), 0)
+    except Exception as error:  # made for another version of scikit-learn
+        return f"fails with this scikit-learn: {error}"
+    return ""
 
 
 def _fitted(key: Key, parts: Parts) -> Fitted:

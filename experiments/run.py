@@ -52,7 +52,9 @@ class Progress:
         self._learn(record)
         left = sum(self._expected(one) for one in self.left) / self.jobs
         done = self.total - len(self.left)
-        line = f"[{done}/{self.total}] {time.time() - self.began:5.0f} s, about {_clock(left)} left; {_name(key)}: {record.test:.4f}"
+        line = (
+            f"[{done}/{self.total}] {time.time() - self.began:5.0f} s, about {_clock(left)} left; {_name(key)}: {record.test:.4f}"
+        )
         self._print(line, last=not self.left)
 
     def _print(self, line: str, last: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from motlm.datasets import KEEL
 
 from . import plan, published
-from .methods import OPTIONAL, SYNTHETIC, TRUE, installed
+from .methods import OPTIONAL, SYNTHETIC, TRUE, unusable
 from .store import Record, Store
 
 TITLES = {one.name: one.title for one in KEEL}
@@ -56,7 +56,9 @@ def synthetic_scores(store: Store, kind: str) -> str:
     """Tables 3 and 5."""
     scale, digits = (100.0, 2) if kind == "clf" else (1.0, 4)
     machines = {"clf": ("linear SVM", "Gaussian SVM"), "reg": ("least squares", "linear SVR", "Gaussian SVR")}[kind]
-    header = ["data set"] + [f"{one}, {who}" for one in machines for who in ("paper", "ours") if one != "linear SVR" or who == "ours"]
+    header = ["data set"] + [
+        f"{one}, {who}" for one in machines for who in ("paper", "ours") if one != "linear SVR" or who == "ours"
+    ]
     header += ["mixture, paper", "mixture, paper's protocol", "mixture, motlm's search"]
     rows = []
     for data in SYNTHETIC:
@@ -105,15 +107,26 @@ def synthetic_learned(store: Store, kind: str) -> str:
     for data in SYNTHETIC:
         if data.startswith(kind):
             for j, part in enumerate(published.PARTS):
-                ours = [cell(store.of(data, "none", f"{who} n={TRUE[data]}"), scale, _part(part)) for who in ("protocol", "motlm")]
+                ours = [
+                    cell(store.of(data, "none", f"{who} n={TRUE[data]}"), scale, _part(part)) for who in ("protocol", "motlm")
+                ]
                 rows.append([f"{CASES[data]}, {PART_NAMES[part]}", _printed(published.LEARNED[data][j], scale, digits), *ours])
-    return grid(["data set", "paper", "paper's protocol", "motlm's search"], rows) + "\n" + synthetic_risks(store, kind, "learned")
+    return (
+        grid(["data set", "paper", "paper's protocol", "motlm's search"], rows) + "\n" + synthetic_risks(store, kind, "learned")
+    )
 
 
 def real(store: Store, task: str) -> str:
     """Tables 9 and 10: one row for each data set and column of the paper's table."""
     scale, digits = (100.0, 2) if task == "classification" else (1.0, 2)
-    header = ["data set", "column", "paper", "paper's protocol", "motlm's search, paper's preparation", "motlm's search, sound preparation"]
+    header = [
+        "data set",
+        "column",
+        "paper",
+        "paper's protocol",
+        "motlm's search, paper's preparation",
+        "motlm's search, sound preparation",
+    ]
     rows = []
     for data in plan.SETS[task]:
         first = f"**{TITLES[data]}**"
@@ -133,7 +146,15 @@ def _rivals(store: Store, task: str) -> str:
     """The other methods of the paper's table, and the mixture against them on the same splits."""
     scale, digits = (100.0, 2) if task == "classification" else (1.0, 2)
     rivals = ("LoE 2", "LoE 3") if task == "classification" else ("least squares", "linear SVR", "Gaussian SVR")
-    header = ["data set", "method", "paper", "ours, paper's preparation", "ours, sound preparation", "motlm auto less it, paper's", "sound"]
+    header = [
+        "data set",
+        "method",
+        "paper",
+        "ours, paper's preparation",
+        "ours, sound preparation",
+        "motlm auto less it, paper's",
+        "sound",
+    ]
     rows = []
     for data in plan.SETS[task]:
         first = f"**{TITLES[data]}**"
@@ -160,14 +181,17 @@ def peers(store: Store) -> str:
             rows, gaps = [], []
             for data in plan.SETS[task]:
                 found = [store.of(data, preparation, name) for name in ("motlm auto", *every)]
-                means = [f"{scale * np.mean([one.test for one in some]):.{1 if scale == 100 else 3}f}" if some else "" for some in found]
+                means = [
+                    f"{scale * np.mean([one.test for one in some]):.{1 if scale == 100 else 3}f}" if some else ""
+                    for some in found
+                ]
                 rows.append([TITLES[data], *means])
                 gaps.append([TITLES[data], *(paired(found[0], some, scale) for some in found[1:])])
             text += grid(header, rows) + "\n"
             text += "The mixture less each, and on how many splits it is better / equal / worse:\n\n"
             text += grid([header[0], *every], gaps) + "\n"
-    absent = [f"{name} ({OPTIONAL[name]})" for name in OPTIONAL if not installed(name)]
-    return text + (f"Not installed here, so not run anew: {', '.join(absent)}.\n" if absent else "")
+    absent = [f"{name} (package {OPTIONAL[name]}: {unusable(name)})" for name in OPTIONAL if unusable(name)]
+    return text + (f"Not run: {'; '.join(absent)}.\n" if absent else "")
 
 
 def verdicts(store: Store) -> str:

@@ -126,7 +126,24 @@ def test_a_line_of_100_mb_is_not_read(tmp_path: Path) -> None:
 
 def test_any_bytes_parse_or_say_why(tmp_path: Path, rng: np.random.Generator) -> None:
     """Bytes changed, dropped, doubled and swapped for the format's own words: a table comes, or a KeelFormatError."""
-    words = [b"@data", b"@attribute", b"{", b"}", b",", b"'", b'"', b"\n", b"\r", b"?", b"\xff", b"[", b"1e9", b"%", b"real", b"\0"]
+    words = [
+        b"@data",
+        b"@attribute",
+        b"{",
+        b"}",
+        b",",
+        b"'",
+        b'"',
+        b"\n",
+        b"\r",
+        b"?",
+        b"\xff",
+        b"[",
+        b"1e9",
+        b"%",
+        b"real",
+        b"\0",
+    ]
     outcomes = {"read": 0, "refused": 0}
     for _ in range(3000):
         content = bytearray(GOOD.encode())
@@ -283,7 +300,9 @@ def test_broken_download_is_resumed(server: Server, tmp_path: Path) -> None:
 
 def test_download_that_stays_broken_goes_on_next_time(server: Server, tmp_path: Path) -> None:
     server.break_after = 10
-    with pytest.raises(OSError, match=r"stock\.dat is not in .* could not be downloaded: .*30 of \d+ bytes came.*Put stock\.dat into"):
+    with pytest.raises(
+        OSError, match=r"stock\.dat is not in .* could not be downloaded: .*30 of \d+ bytes came.*Put stock\.dat into"
+    ):
         load_keel("stock", data_home=tmp_path)
     server.break_after = None
     load_keel("stock", data_home=tmp_path)

@@ -20,7 +20,9 @@ from experiments.store import Key, Record, Store  # noqa: E402
 matplotlib.use("Agg")
 
 
-def record(data: str = "stock", method: str = "motlm auto", split: int = 0, test: float = 0.8, preparation: str = "paper") -> Record:
+def record(
+    data: str = "stock", method: str = "motlm auto", split: int = 0, test: float = 0.8, preparation: str = "paper"
+) -> Record:
     return Record(data, preparation, method, split, 0.9, 0.85, test, 2, "lambda'=4 n=2", 0.1, 0.2, 1.5, "versions, with a comma")
 
 
@@ -31,7 +33,9 @@ def test_store_keeps_every_record(tmp_path: Path) -> None:
     for one in written:
         store.add(one)
     assert list(Store(path).records.values()) == written
-    assert Store(path).missing([one.key for one in written] + [Key("stock", "paper", "new", 1)]) == [Key("stock", "paper", "new", 1)]
+    assert Store(path).missing([one.key for one in written] + [Key("stock", "paper", "new", 1)]) == [
+        Key("stock", "paper", "new", 1)
+    ]
 
 
 def test_half_a_line_is_computed_again(tmp_path: Path) -> None:
@@ -81,7 +85,9 @@ def test_tables_show_means_and_pairs(tmp_path: Path) -> None:
     assert tables.paired([], [], 1.0) == ""
 
 
-def test_failures_are_said_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures_are_said_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = Store(tmp_path / "results.csv")
     keys = [Key("stock", "paper", "motlm auto", i) for i in range(3)]
 

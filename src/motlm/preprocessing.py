@@ -67,7 +67,9 @@ class DropMissingRows(_RowFilter):
     """
 
     def keeps(self, table: Any) -> Booleans:
-        missing = [np.isnan(floats_of(one)) if is_numeric(one) else is_missing(np.asarray(one, object)) for one in columns_of(table)]
+        missing = [
+            np.isnan(floats_of(one)) if is_numeric(one) else is_missing(np.asarray(one, object)) for one in columns_of(table)
+        ]
         return ~np.any(missing, axis=0)
 
 

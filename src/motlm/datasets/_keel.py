@@ -36,12 +36,26 @@ KEEL: tuple[KeelSet, ...] = tuple(
     for name, title, task, rows, columns, sha256 in (
         # fmt: off
         ("banana", "Banana", "classification", 5292, 3, "9684c0f72a27f56319e4196f4aa246966a87d3d84dab954cc363f033bf8f4943"),
-        ("wdbc", "Breast Cancer Wisconsin", "classification", 569, 31, "72c6d8b0cc18439d6eefa43790f961f7a76b3e0102b2ce1f4b968865de040f8a"),
+        (
+            "wdbc",
+            "Breast Cancer Wisconsin",
+            "classification",
+            569,
+            31,
+            "72c6d8b0cc18439d6eefa43790f961f7a76b3e0102b2ce1f4b968865de040f8a",
+        ),
         ("german", "German", "classification", 1000, 21, "18df1eeba9cdff3fdef83e456f35964301e34a2135ce7f62a08d1a434a98b7ea"),
         ("phoneme", "Phoneme", "classification", 5349, 6, "fe7e701fc5b4a14235f84f2a45ed0f4ac071a9adf59cd1297e69bab4e395d6c6"),
         ("ring", "Ringnorm", "classification", 7400, 21, "79e736d7a244643c8f900059f6a931aeff0e2faa5ce2f72cc1482cc0b88ded11"),
         ("saheart", "Saheart", "classification", 462, 10, "1a88a425427acdfd24c52f83c9d04f2586a040ea6c53179ba6ebe649c0caca16"),
-        ("spectfheart", "Spectfheart", "classification", 267, 45, "29370e8ed48bae7bcc06c706944fd7700c1898957766a88c580aa6ee179ab23f"),
+        (
+            "spectfheart",
+            "Spectfheart",
+            "classification",
+            267,
+            45,
+            "29370e8ed48bae7bcc06c706944fd7700c1898957766a88c580aa6ee179ab23f",
+        ),
         ("twonorm", "Twonorm", "classification", 7400, 21, "41759feac6ba52ee52532c26bca8b76371dbd34951c9ebdea2fff9c79fd47dd4"),
         ("autoMPG8", "Auto MPG8", "regression", 372, 8, "0800abf9c19c92e5968416d3f1daac10dcfbb9f15c1cd2745a06d971ecbddaca"),
         ("baseball", "Baseball", "regression", 190, 14, "9738e34506d9bab97fa2b24e0bb6ac455e129f31db9120703009e005e47fb9be"),
@@ -69,7 +83,9 @@ def _one(name: str) -> KeelSet:
     for one in KEEL:
         if name.lower() in (one.name.lower(), one.title.lower()):
             return one
-    raise ValueError(f"no data set {name!r}; there are {', '.join(one.name for one in KEEL)}. To read a file of yours: read_keel.")
+    raise ValueError(
+        f"no data set {name!r}; there are {', '.join(one.name for one in KEEL)}. To read a file of yours: read_keel."
+    )
 
 
 def _path(one: KeelSet, data_home: Any, download_if_missing: bool) -> Path:

@@ -136,11 +136,11 @@ class _Reader:
                     raise self.error(f"{word} names an attribute twice: {_short(rest.strip())}.")
                 named["inputs" if "in" in keyword else "outputs"] = names
             else:
-                raise self.error(
-                    f"expected @relation, @attribute, @inputs, @outputs or @data in the header; got {_short(text)}."
-                )
+                raise self.error(f"expected @relation, @attribute, @inputs, @outputs or @data in the header; got {_short(text)}.")
         else:
-            raise self.error("the file ends without @data.") if self.number else KeelFormatError(f"{self.name}: the file is empty.")
+            raise (
+                self.error("the file ends without @data.") if self.number else KeelFormatError(f"{self.name}: the file is empty.")
+            )
         if not attributes:
             raise self.error("@data without an @attribute above it.")
         every = [one.name for one in attributes]
@@ -190,7 +190,9 @@ class _Reader:
         for text in lines:
             values = self.fields(text)
             if len(values) != len(attributes):
-                raise self.error(f"expected {len(attributes)} values, one for each @attribute; got {len(values)}: {_short(text)}.")
+                raise self.error(
+                    f"expected {len(attributes)} values, one for each @attribute; got {len(values)}: {_short(text)}."
+                )
             for attribute, levels, column, value in zip(attributes, known, columns, values, strict=True):
                 if value in _MISSING:
                     column.append(None if levels else np.nan)

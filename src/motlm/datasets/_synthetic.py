@@ -150,7 +150,9 @@ def make_reg_case2(n_rows: int = 1058, *, noise: float = 0.03, random_state: Any
     return x[order, None], y[order]
 
 
-def _two_gaussians(n_rows: int, means: tuple[float, float], scales: tuple[float, float], random_state: Any) -> tuple[Array, Array]:
+def _two_gaussians(
+    n_rows: int, means: tuple[float, float], scales: tuple[float, float], random_state: Any
+) -> tuple[Array, Array]:
     _check_rows(n_rows, 2)
     rng = check_random_state(random_state)
     y = rng.permutation(np.arange(n_rows) % 2)
