@@ -80,8 +80,8 @@ FIGURE_TITLES = {
 def parser() -> argparse.ArgumentParser:
     about = argparse.ArgumentParser(
         prog="python -m experiments",
-        description="Makes the paper's tables and figures. What has been computed is kept in the results file and not computed again; "
-        "a run that was stopped goes on where it was.",
+        description="Makes the paper's tables and figures. What has been computed is kept in the results file and not computed "
+        "again; a run that was stopped goes on where it was.",
         epilog="Data sets are looked for in the folder that the environment variable MOTLM_DATA names.",
     )
     about.add_argument("names", nargs="*", metavar="NAME", help="table3 .. table10, verdicts, peers, figure1 .. figure11, or all")

@@ -192,7 +192,7 @@ def _draw_regression(ax: Any, model: Any, X: np.ndarray, y: np.ndarray, points: 
     line = np.linspace(X.min(), X.max(), 2000)[:, None]
     said, spoke = model.predict(line), model.apply(line)
     ends = np.flatnonzero(np.diff(spoke)) + 1
-    for k, piece in enumerate(np.split(np.arange(len(line)), ends)):
+    for piece in np.split(np.arange(len(line)), ends):
         outside = spoke[piece[0]] == len(model.localities_) or spoke[piece[0]] < 0
         color, label = (ORANGE, "exterior model") if outside else (BLUE, "local models")
         ax.plot(line[piece, 0], said[piece], color=color, linewidth=2.2, label=label)
@@ -212,9 +212,8 @@ def _regressed(title: str, known: bool) -> Any:
         n = TRUE[data]
         model = own_search(parts, data, SPLIT, n, POINTS[data][:n] if known else None).model
         _draw_regression(ax, model, parts.X[0], parts.y[0])
-        ax.set_title(
-            f"Case {number}: training R2 {model.score(parts.X[0], parts.y[0]):.4f}, test {model.score(parts.X[2], parts.y[2]):.4f}"
-        )
+        train, test = (model.score(parts.X[k], parts.y[k]) for k in (0, 2))
+        ax.set_title(f"Case {number}: training R2 {train:.4f}, test {test:.4f}")
     _legend(figure, axes)
     return figure
 
@@ -231,7 +230,8 @@ def figure10(store: Store) -> Any:
     return _regressed("Figure 10: mixtures of local linear regressors, learned points", known=False)
 
 
-# d, distance, eps, k, tau: the paper does not print its nine settings; these span inside, edge and outside in few and many dimensions
+# d, distance, eps, k, tau: the paper does not print its nine settings; these are inside, on and outside the edge, in 1, 5, 30
+# dimensions
 QMC_SETTINGS = [
     (d, distance, eps, shape, rate)
     for d, eps, shape, rate in ((1, 0.3, 5.0, 5.0), (5, 0.2, 20.0, 15.0), (30, 0.1, 50.0, 40.0))

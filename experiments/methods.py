@@ -51,6 +51,16 @@ def parts_of(data: str, preparation: str, split: int) -> Parts:
     return prepare(bunch.frame, bunch.target_names[0], split, protocol=preparation)
 
 
+def prepared_alike(key: Key) -> bool:
+    """Whether both preparations give the same parts, as they do where no column inflates another's variance."""
+    if key.data in SYNTHETIC:
+        return False
+    paper, sound = (parts_of(key.data, preparation, key.split) for preparation in ("paper", "sound"))
+    return all(
+        np.array_equal(a, b) for one, other in ((paper.X, sound.X), (paper.y, sound.y)) for a, b in zip(one, other, strict=True)
+    )
+
+
 def is_classification(parts: Parts, data: str) -> bool:
     return data.startswith("clf") if data in SYNTHETIC else parts.y[0].dtype.kind != "f"
 

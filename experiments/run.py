@@ -1,4 +1,4 @@
-"""Computing what is missing: several processes, a line of progress with the time left, and a file that a killed run goes on from."""
+"""Computing what is missing: several processes, a line of progress with the time left; a killed run goes on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import mean
 
 from joblib import Parallel, delayed
 
-from .methods import compute
+from .methods import compute, prepared_alike
 from .store import Key, Record, Store
 
 GUESS = {"protocol": 100.0, "motlm": 8.0, "LoE": 5.0, "EBM": 5.0}  # seconds, until one of the kind has been measured
@@ -19,8 +20,9 @@ GUESS = {"protocol": 100.0, "motlm": 8.0, "LoE": 5.0, "EBM": 5.0}  # seconds, un
 class Progress:
     """Says how far the run is, and from the times measured so far how long the rest will take."""
 
-    def __init__(self, store: Store, keys: list[Key], jobs: int) -> None:
+    def __init__(self, store: Store, keys: list[Key], jobs: int, slow_limit: float) -> None:
         self.jobs, self.began, self.failed = jobs, time.time(), 0
+        self.slow_limit = slow_limit  # seconds
         self.left = dict.fromkeys(keys)
         self.total = len(keys)
         self.seen: dict[tuple[str, ...], list[float]] = defaultdict(list)
@@ -50,7 +52,11 @@ class Progress:
             self._print(f"{_name(key)} failed: {error}", last=True)
             return
         self._learn(record)
-        left = sum(self._expected(one) for one in self.left) / self.jobs
+        quick, slow = (
+            sum(self._expected(one) for one in self.left if one.method.startswith("protocol") == kind) / self.jobs
+            for kind in (False, True)
+        )
+        left = quick + min(slow, self.slow_limit)
         done = self.total - len(self.left)
         line = (
             f"[{done}/{self.total}] {time.time() - self.began:5.0f} s, about {_clock(left)} left; {_name(key)}: {record.test:.4f}"
@@ -81,9 +87,14 @@ def _attempt(key: Key) -> tuple[Key, Record | None, str]:
 
 
 def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) -> int:
-    """Compute the missing records; the number of those that failed. The paper's protocol gets so many hours."""
-    missing = store.missing(keys)
-    progress = Progress(store, missing, jobs)
+    """Compute the missing records; the number of those that failed. The paper's protocol gets so many hours.
+
+    Where both preparations give the same rows, one record serves for both.
+    """
+    missing = [key for key in store.missing(keys) if protocol_hours > 0 or not key.method.startswith("protocol")]
+    twins = {key: replace(key, preparation="paper") for key in missing if key.preparation == "sound" and prepared_alike(key)}
+    missing = [key for key in missing if twins.get(key) not in keys]
+    progress = Progress(store, missing, jobs, 3600 * protocol_hours)
     missing.sort(key=progress.order)
     began: list[float] = []
 
@@ -105,4 +116,7 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
         if record is not None:
             store.add(record)
         progress.done(key, record, error)
+    for key, twin in twins.items():
+        if key not in store.records and twin in store.records:
+            store.add(replace(store.records[twin], preparation="sound"))
     return progress.failed

@@ -57,7 +57,7 @@ class _Routed(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> AnyArray:
         check_is_fitted(self, "experts_")
-        return self._answer(self._say(validate_data(self, X, reset=False, dtype=float)))
+        return np.asarray(self._answer(self._say(validate_data(self, X, reset=False, dtype=float))))
 
 
 class _RoutedClassifier(ClassifierMixin, _Routed):  # type: ignore[misc]
@@ -77,8 +77,8 @@ class _RoutedClassifier(ClassifierMixin, _Routed):  # type: ignore[misc]
 class LeagueOfExperts(_RoutedClassifier):
     """The League of Experts of Vogel et al. (2024): experts sit at places that move towards the rows that they get right.
 
-    Places are drawn from N(0, standard deviation of each feature). A row belongs to the nearest place, in L1 distance and units of
-    the features' standard deviations, and each expert is fitted on its rows; one without rows gets a random share of them, and
+    Places are drawn from N(0, standard deviation of each feature). A row belongs to the nearest place, in L1 distance and units
+    of the features' standard deviations, and each expert is fitted on its rows; one without rows gets a random share of them, and
     one whose rows have one class says that class. In round t of T, each place moves by 2 (1 - t / T) of the way to the mean of
     *all* rows that its expert classifies correctly, and the experts are fitted anew. The places with the best training accuracy
     are kept.
@@ -155,7 +155,7 @@ class LeagueOfExperts(_RoutedClassifier):
 
     def _route(self, X: Array) -> Integers:
         distance = [np.abs((X - place) / self._unit).sum(axis=1) for place in self.places_]
-        return np.argmin(distance, axis=0)
+        return np.asarray(np.argmin(distance, axis=0), dtype=np.intp)
 
 
 class _Clustered(_Routed):

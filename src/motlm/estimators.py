@@ -165,7 +165,7 @@ class _Outcome:
 
     solutions: list[Solution]
     score: float | None  # of held-out rows
-    losses: Array | None  # of each of them
+    losses: Array  # of each of them; none without them
     merit: tuple[float, ...]  # the larger the better
 
     @property
@@ -293,7 +293,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             said, risk = self._said_of(problem, ranked[0].posterior, held)
             score = self._score_said(said, held)
             return _Outcome(ranked, score, self._losses_said(said, held), (score, -risk))
-        return _Outcome(ranked, None, None, (-self._bound(ranked[0], float(problem.rows.weight.sum()), n_choices),))
+        return _Outcome(ranked, None, np.empty(0), (-self._bound(ranked[0], float(problem.rows.weight.sum()), n_choices),))
 
     def _finish(self, problem: _Problem, seeds: Sequence[Solution], watch: Watch, records: list[Record]) -> _Found:
         """The best of these minima, searched to the end on all rows, without localities that no row belongs to."""
@@ -747,7 +747,7 @@ def _chosen(outcomes: Sequence[_Outcome], weight: Array | None, standard_errors:
     standard error than either loss.
     """
     best = max(outcomes, key=lambda outcome: outcome.merit)
-    if best.losses is None or weight is None or len(weight) < 2:
+    if weight is None or len(weight) < 2:
         return best
     share = np.asarray(weight, dtype=float) / float(weight.sum())
     alike = [outcome for outcome in outcomes if outcome.n_localities == best.n_localities]
@@ -1051,7 +1051,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         return float(accuracy_score(rows.target, np.where(said > 0, 1.0, -1.0), sample_weight=rows.weight))
 
     def _losses_said(self, said: Array, rows: Rows) -> Array:
-        return (np.where(said > 0, 1.0, -1.0) != rows.target).astype(float)
+        return np.asarray(np.where(said > 0, 1.0, -1.0) != rows.target, dtype=float)
 
     def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
         return catoni_bound(solution.objective, solution.inverse_temperature, n_rows, n_choices)

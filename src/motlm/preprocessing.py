@@ -70,7 +70,7 @@ class DropMissingRows(_RowFilter):
         missing = [
             np.isnan(floats_of(one)) if is_numeric(one) else is_missing(np.asarray(one, object)) for one in columns_of(table)
         ]
-        return ~np.any(missing, axis=0)
+        return np.asarray(~np.any(missing, axis=0))
 
 
 class DropDuplicateRows(_RowFilter):

@@ -31,42 +31,28 @@ class KeelSet:
     shape: tuple[int, int]  # rows and columns, target included, as the paper prints them: after its row steps
 
 
+# name, task, rows, columns, sha256, title
+_SETS = """
+banana classification 5292 3 9684c0f72a27f56319e4196f4aa246966a87d3d84dab954cc363f033bf8f4943 Banana
+wdbc classification 569 31 72c6d8b0cc18439d6eefa43790f961f7a76b3e0102b2ce1f4b968865de040f8a Breast Cancer Wisconsin
+german classification 1000 21 18df1eeba9cdff3fdef83e456f35964301e34a2135ce7f62a08d1a434a98b7ea German
+phoneme classification 5349 6 fe7e701fc5b4a14235f84f2a45ed0f4ac071a9adf59cd1297e69bab4e395d6c6 Phoneme
+ring classification 7400 21 79e736d7a244643c8f900059f6a931aeff0e2faa5ce2f72cc1482cc0b88ded11 Ringnorm
+saheart classification 462 10 1a88a425427acdfd24c52f83c9d04f2586a040ea6c53179ba6ebe649c0caca16 Saheart
+spectfheart classification 267 45 29370e8ed48bae7bcc06c706944fd7700c1898957766a88c580aa6ee179ab23f Spectfheart
+twonorm classification 7400 21 41759feac6ba52ee52532c26bca8b76371dbd34951c9ebdea2fff9c79fd47dd4 Twonorm
+autoMPG8 regression 372 8 0800abf9c19c92e5968416d3f1daac10dcfbb9f15c1cd2745a06d971ecbddaca Auto MPG8
+baseball regression 190 14 9738e34506d9bab97fa2b24e0bb6ac455e129f31db9120703009e005e47fb9be Baseball
+concrete regression 911 9 c8ab63ad3cd6e0ab8b4aaed318e2b248a8b56af213a8dd36fd039d33602f7f19 Concrete
+dee regression 339 7 4f721f6ba41634396b6df95abb9a6418b3c20947d40a049940a6f0d1177d0d14 Daily Electricity
+laser regression 881 5 cbfd5e25cbd0a2ad4b319318bff5f73acaf23f7349d4b499c5975eb709c3abfb Laser Generated
+stock regression 926 10 5601e293a1fd703d1536d55322b82e94932cec119be135eb1bb2f2b77746a5f6 Stock Prices
+treasury regression 933 16 2f49998f99b2ed1d44de7c37c9e365f019bf7ccd7d2829e812cef842212e4f17 Treasury
+wizmir regression 911 8 e69609f6e6116e106560cddc1f05456cbf92261aa69b1760b9d45809949c2a9b Weather Izmir
+"""
 KEEL: tuple[KeelSet, ...] = tuple(
-    KeelSet(name, title, task, sha256, (rows, columns))
-    for name, title, task, rows, columns, sha256 in (
-        # fmt: off
-        ("banana", "Banana", "classification", 5292, 3, "9684c0f72a27f56319e4196f4aa246966a87d3d84dab954cc363f033bf8f4943"),
-        (
-            "wdbc",
-            "Breast Cancer Wisconsin",
-            "classification",
-            569,
-            31,
-            "72c6d8b0cc18439d6eefa43790f961f7a76b3e0102b2ce1f4b968865de040f8a",
-        ),
-        ("german", "German", "classification", 1000, 21, "18df1eeba9cdff3fdef83e456f35964301e34a2135ce7f62a08d1a434a98b7ea"),
-        ("phoneme", "Phoneme", "classification", 5349, 6, "fe7e701fc5b4a14235f84f2a45ed0f4ac071a9adf59cd1297e69bab4e395d6c6"),
-        ("ring", "Ringnorm", "classification", 7400, 21, "79e736d7a244643c8f900059f6a931aeff0e2faa5ce2f72cc1482cc0b88ded11"),
-        ("saheart", "Saheart", "classification", 462, 10, "1a88a425427acdfd24c52f83c9d04f2586a040ea6c53179ba6ebe649c0caca16"),
-        (
-            "spectfheart",
-            "Spectfheart",
-            "classification",
-            267,
-            45,
-            "29370e8ed48bae7bcc06c706944fd7700c1898957766a88c580aa6ee179ab23f",
-        ),
-        ("twonorm", "Twonorm", "classification", 7400, 21, "41759feac6ba52ee52532c26bca8b76371dbd34951c9ebdea2fff9c79fd47dd4"),
-        ("autoMPG8", "Auto MPG8", "regression", 372, 8, "0800abf9c19c92e5968416d3f1daac10dcfbb9f15c1cd2745a06d971ecbddaca"),
-        ("baseball", "Baseball", "regression", 190, 14, "9738e34506d9bab97fa2b24e0bb6ac455e129f31db9120703009e005e47fb9be"),
-        ("concrete", "Concrete", "regression", 911, 9, "c8ab63ad3cd6e0ab8b4aaed318e2b248a8b56af213a8dd36fd039d33602f7f19"),
-        ("dee", "Daily Electricity", "regression", 339, 7, "4f721f6ba41634396b6df95abb9a6418b3c20947d40a049940a6f0d1177d0d14"),
-        ("laser", "Laser Generated", "regression", 881, 5, "cbfd5e25cbd0a2ad4b319318bff5f73acaf23f7349d4b499c5975eb709c3abfb"),
-        ("stock", "Stock Prices", "regression", 926, 10, "5601e293a1fd703d1536d55322b82e94932cec119be135eb1bb2f2b77746a5f6"),
-        ("treasury", "Treasury", "regression", 933, 16, "2f49998f99b2ed1d44de7c37c9e365f019bf7ccd7d2829e812cef842212e4f17"),
-        ("wizmir", "Weather Izmir", "regression", 911, 8, "e69609f6e6116e106560cddc1f05456cbf92261aa69b1760b9d45809949c2a9b"),
-        # fmt: on
-    )
+    KeelSet(name, title, task, sha256, (int(rows), int(columns)))
+    for name, task, rows, columns, sha256, title in (line.split(maxsplit=5) for line in _SETS.split("\n") if line)
 )
 
 
