@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint bench docs clean slow accuracy
+.PHONY: demo test lint bench docs clean slow accuracy experiments
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'motlm needs Python 3.11 or newer; this is ' + sys.version"
@@ -40,6 +40,9 @@ lint: $(VENV)/lint
 
 bench: $(VENV)/test
 	$(BIN)/python benchmarks $(BENCH)
+
+experiments: $(VENV)/test
+	$(BIN)/python -m experiments all --jobs $(JOBS) $(EXPERIMENTS)
 
 accuracy: $(VENV)/base
 	$(BIN)/python tests/reference/vicinity_accuracy.py

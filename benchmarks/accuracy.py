@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from data import keel, published_vif, split, synthetic
+from data import prepared, split, synthetic
 from table import Table
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
@@ -29,16 +29,13 @@ TRUE = {  # centres and radii
 
 
 def real(name: str, most: int, seed: int) -> float:
-    X, y = keel(name)
-    classification = y.dtype.kind != "f"
-    part = split(X, y, seed, classification)
-    kept = published_vif(part.X[0]) if not classification else list(range(X.shape[1]))
-    Estimator = LocalMixtureClassifier if classification else LocalMixtureRegressor
+    part = prepared(name, seed)
+    Estimator = LocalMixtureClassifier if part.y[0].dtype.kind != "f" else LocalMixtureRegressor
     model = Estimator("auto" if most > 1 else 1, max_localities=most, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(part.X[0][:, kept], part.y[0], X_val=part.X[1][:, kept], y_val=part.y[1])
-    return float(model.score(part.X[2][:, kept], part.y[2]))
+        model.fit(part.X[0], part.y[0], X_val=part.X[1], y_val=part.y[1])
+    return float(model.score(part.X[2], part.y[2]))
 
 
 def learned(name: str, seed: int) -> tuple[float, bool]:

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from motlm.datasets import data_folder
+
 from . import figures, plan, tables
+from .methods import SYNTHETIC, drawn_anew
 from .run import complete
 from .store import PLACE, Key, Store
 
@@ -117,6 +120,9 @@ def main(arguments: list[str] | None = None) -> int:
         about.error(f"{'no ' + strange[0] + '; ' if strange else ''}give all, or some of {', '.join(every)}.")
     if asked.jobs < 1 or not 1 <= asked.splits <= plan.SPLITS:
         about.error(f"--jobs must be at least 1 and --splits 1 to {plan.SPLITS}; got {asked.jobs} and {asked.splits}.")
+    anew = [name for name in SYNTHETIC if drawn_anew(name)]
+    if anew:
+        print(f"{', '.join(anew)}: the authors' draws are not in {data_folder()}; drawn anew by their recipes.", file=sys.stderr)
     keys = [key for name in names if name in TABLES for key in TABLES[name].keys(asked.splits)]
     if "figure6" in names:
         keys += plan.influence(asked.splits)

@@ -15,9 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from motlm import vicinity
-from motlm.datasets import load_published
 
-from .methods import CLASSIFIERS, POINTS, SYNTHETIC, TRUE, own_search, parts_of
+from .methods import CLASSIFIERS, POINTS, SYNTHETIC, TRUE, drawn_anew, own_search, parts_of, rows_of_case
 from .store import Store
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; shapes differ as well.
@@ -97,14 +96,18 @@ def figure2(store: Store) -> Any:
     return figure
 
 
+def _whose() -> str:
+    return " (drawn anew by their recipes)" if any(map(drawn_anew, SYNTHETIC)) else " (the authors' draws)"
+
+
 def _cases(kind: str) -> list[str]:
     return [name for name in SYNTHETIC if name.startswith(kind)]
 
 
 def figure3(store: Store) -> Any:
-    figure, axes = _pair("Figure 3: synthetic classification sets (the authors' draws) and their points of interest")
+    figure, axes = _pair(f"Figure 3: synthetic classification sets{_whose()} and their points of interest")
     for ax, data, number in zip(axes, _cases("clf"), "12", strict=True):
-        X, y = load_published(data)
+        X, y = rows_of_case(data)
         _scatter(ax, X, y)
         _stars(ax, POINTS[data][: TRUE[data]])
         ax.set_title(f"Case {number}: {len(X)} rows")
@@ -177,9 +180,9 @@ def figure6(store: Store) -> Any:
 
 
 def figure7(store: Store) -> Any:
-    figure, axes = _pair("Figure 7: synthetic regression sets (the authors' draws) and their points of interest")
+    figure, axes = _pair(f"Figure 7: synthetic regression sets{_whose()} and their points of interest")
     for ax, data, number in zip(axes, _cases("reg"), "12", strict=True):
-        X, y = load_published(data)
+        X, y = rows_of_case(data)
         ax.scatter(X[:, 0], y, s=6, color=BLUE, label="rows")
         _stars(ax, POINTS[data], float(y.min()))
         ax.set(xlabel="$x$", ylabel="$y$", title=f"Case {number}: {len(X)} rows")

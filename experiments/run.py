@@ -93,7 +93,8 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
     """
     missing = [key for key in store.missing(keys) if protocol_hours > 0 or not key.method.startswith("protocol")]
     twins = {key: replace(key, preparation="paper") for key in missing if key.preparation == "sound" and prepared_alike(key)}
-    missing = [key for key in missing if twins.get(key) not in keys]
+    asked = set(keys)
+    missing = [key for key in missing if twins.get(key) not in asked]
     progress = Progress(store, missing, jobs, 3600 * protocol_hours)
     missing.sort(key=progress.order)
     began: list[float] = []

@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from helpers import random_posterior, random_rows
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, estimators
 from motlm.datasets import make_clf_case1, make_clf_case2
 from motlm.losses import LOSSES, ZeroOne
 from motlm.objective import LearnedCenters, Objective
@@ -649,3 +650,38 @@ def test_any_number_of_jobs_with_learned_centres(n_jobs: int) -> None:
     ]
     np.testing.assert_array_equal(models[0].posterior_.coef, models[1].posterior_.coef)
     assert [record.objective for record in models[0].path_] == [record.objective for record in models[1].path_]
+
+
+def _outcome(n: int, temperature: float, losses: list[float], score: float) -> estimators._Outcome:
+    posterior = SimpleNamespace(n_localities=n)
+    solution = SimpleNamespace(posterior=posterior, inverse_temperature=temperature)
+    return estimators._Outcome([solution], score, np.array(losses), (score, 0.0))
+
+
+def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
+    """The paired difference counts, in standard errors; the number of localities is the best one's."""
+    noisy = [1.0] * 10 + [0.0] * 90
+    best = _outcome(1, 8.0, [0.0] + noisy[1:], 0.91)
+    close = _outcome(1, 1.0, noisy, 0.90)  # one row more is wrong: a difference of one standard error
+    worse = _outcome(1, 0.5, [1.0] * 30 + [0.0] * 70, 0.70)
+    fewer = _outcome(0, 1.0, noisy, 0.90)
+    weight = np.ones(100)
+    every = [best, close, worse, fewer]
+    assert estimators._chosen(every, weight, 1.0) is close
+    assert estimators._chosen(every, weight, 0.5) is best
+    assert estimators._chosen([best, worse, fewer], weight, 1.0) is best
+    assert estimators._chosen(every, None, 1.0) is best
+    twice = [
+        _outcome(one.n_localities, one.solutions[0].inverse_temperature, list(np.repeat(one.losses, 2)), one.score)
+        for one in every
+    ]
+    assert estimators._chosen(twice, np.ones(200), 1.0) is twice[0]  # more rows tell more
+
+
+def test_growth_ends_when_it_is_in_vain() -> None:
+    rising = [_outcome(n, 1.0, [0.0], 0.5 + 0.1 * n) for n in range(4)]
+    assert not estimators._in_vain(rising)
+    flat = [*rising, _outcome(4, 1.0, [0.0], 0.8), _outcome(5, 1.0, [0.0], 0.75)]
+    assert not estimators._in_vain(flat[:-1])
+    assert estimators._in_vain(flat)
+    assert not estimators._in_vain(rising[:2])

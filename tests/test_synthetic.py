@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.model_selection import train_test_split
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm.datasets import load_published
+from motlm.preprocessing import three_parts
 
 pytestmark = pytest.mark.slow
 
@@ -27,16 +28,11 @@ def ten_splits(name: str, folder: Path, known: bool, **parameters) -> tuple[np.n
 
     The coordinates are in one unit and the true balls are round in it, so the columns are not standardised.
     """
-    data = np.loadtxt(folder / "synthetic" / f"{name}.csv", delimiter=",", skiprows=1)
-    X, y = data[:, :-1], data[:, -1]
+    X, y = load_published(name, data_home=folder)
     classify = name.startswith("clf")
     scores, found = [], 0
     for i in range(10):
-        strata = y if classify else None
-        X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=0.7, random_state=i, stratify=strata)
-        _, X_test, _, y_test = train_test_split(
-            X_rest, y_rest, train_size=0.5, random_state=0, stratify=y_rest if classify else None
-        )
+        parts = three_parts(X, y, i, stratify=classify)
         model = (LocalMixtureClassifier if classify else LocalMixtureRegressor)(
             len(POINTS[name]),
             points_of_interest=POINTS[name] if known else None,
@@ -46,8 +42,8 @@ def ten_splits(name: str, folder: Path, known: bool, **parameters) -> tuple[np.n
         )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="no training row belongs")
-            model.fit(X_train, y_train)
-        scores.append(model.score(X_test, y_test))
+            model.fit(parts.X[0], parts.y[0])
+        scores.append(model.score(parts.X[2], parts.y[2]))
         found += recovered(model, name)
     print(f"\n{name}, {'known' if known else 'learned'} points: {np.mean(scores):.4f} +- {np.std(scores):.4f}, found in {found}")
     return np.array(scores), found

@@ -831,7 +831,8 @@ _PARAMETERS = """
     ----------
     n_localities : int or "auto", default=2
         How many balls to search for. 0 is one linear model. "auto" grows the mixture one ball at a time, up to
-        `max_localities`, and takes the number that does best (see `select`). Ignored where points_of_interest are given.
+        `max_localities` or until two more bring nothing, and takes the number that does best (see `select`). Ignored where
+        points_of_interest are given.
     max_localities : int, default=8
         Most balls that "auto" tries.
     points_of_interest : array or DataFrame of (n_localities, n_features), default=None
@@ -842,7 +843,7 @@ _PARAMETERS = """
         `pairwise_distances` knows by name, or a function of two rows; learned points are Euclidean.
     inverse_temperature : "auto", float or sequence of float, default="auto"
         The paper's lambda', where lambda = lambda' * (sum of weights) divides the KL divergence. Of a sequence, or of
-        "auto" ({auto}), the value that predicts held-out rows best is taken, and the model refitted on all rows.
+        "auto" ({auto}), {which} is taken, and the model refitted on all rows.
     select : "held-out" or "bound", default="held-out"
         How n_localities and inverse_temperature are chosen: by the score of held-out rows (or of `X_val`), or, without
         holding any out, by {bound}.
@@ -910,6 +911,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
 """
         + _PARAMETERS.format(
             auto=_listed(CLASSIFICATION_TEMPERATURES),
+            which="the smallest that held-out rows do not tell from the best (by a standard error of the difference)",
             coef_scale="""
     coef_scale : "free" or "unit", default="free"
         Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free has the lower minimum.""",
@@ -1125,6 +1127,7 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
 """
         + _PARAMETERS.format(
             auto=_listed(REGRESSION_TEMPERATURES),
+            which="the one that predicts held-out rows best",
             coef_scale="",
             units=", in squared units of the target: ``objective_ = gibbs_risk_ + target_scale_**2 * kl_ / lambda``",
             bound="the objective, which needs one inverse_temperature",
