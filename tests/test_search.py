@@ -661,21 +661,22 @@ def _outcome(n: int, temperature: float, losses: list[float], score: float) -> e
 def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
     """The paired difference counts, in standard errors; the number of localities is the best one's."""
     noisy = [1.0] * 10 + [0.0] * 90
-    best = _outcome(1, 8.0, [0.0] + noisy[1:], 0.91)
-    close = _outcome(1, 1.0, noisy, 0.90)  # one row more is wrong: a difference of one standard error
+    best = _outcome(1, 8.0, [0.0, 0.0, *noisy[2:-1], 1.0], 0.91)
+    close = _outcome(1, 1.0, noisy, 0.90)  # wrong on two rows where the best is right, right on one: 0.58 standard errors
     worse = _outcome(1, 0.5, [1.0] * 30 + [0.0] * 70, 0.70)
     fewer = _outcome(0, 1.0, noisy, 0.90)
     weight = np.ones(100)
     every = [best, close, worse, fewer]
     assert estimators._chosen(every, weight, 1.0) is close
     assert estimators._chosen(every, weight, 0.5) is best
+    assert estimators._chosen(every, 1e-6 * weight, 1.0) is close  # whatever the unit of the weights
     assert estimators._chosen([best, worse, fewer], weight, 1.0) is best
     assert estimators._chosen(every, None, 1.0) is best
-    twice = [
-        _outcome(one.n_localities, one.solutions[0].inverse_temperature, list(np.repeat(one.losses, 2)), one.score)
+    many = [
+        _outcome(one.n_localities, one.solutions[0].inverse_temperature, list(np.repeat(one.losses, 4)), one.score)
         for one in every
     ]
-    assert estimators._chosen(twice, np.ones(200), 1.0) is twice[0]  # more rows tell more
+    assert estimators._chosen(many, np.ones(400), 1.0) is many[0]  # more rows tell more
 
 
 def test_growth_ends_when_it_is_in_vain() -> None:
