@@ -10,7 +10,7 @@ from pathlib import Path
 
 from motlm.datasets import data_folder
 
-from . import figures, plan, tables
+from . import plan, tables
 from .methods import SYNTHETIC, drawn_anew
 from .run import complete
 from .store import PLACE, Key, Store
@@ -102,9 +102,19 @@ def parser() -> argparse.ArgumentParser:
     return about
 
 
+def _drawn(name: str, store: Store, folder: Path) -> Path:
+    try:
+        from . import figures
+    except ImportError as error:
+        raise SystemExit(f"figures need matplotlib: pip install 'motlm[experiments]' ({error})") from error
+    return figures.draw(name, store, folder)
+
+
 def main(arguments: list[str] | None = None) -> int:
     about = parser()
     asked = about.parse_args(arguments)
+    if asked.jobs < 1 or not 1 <= asked.splits <= plan.SPLITS:
+        about.error(f"--jobs must be at least 1 and --splits 1 to {plan.SPLITS}; got {asked.jobs} and {asked.splits}.")
     store = Store(asked.results)
     if asked.list:
         for name, table in TABLES.items():
@@ -118,24 +128,28 @@ def main(arguments: list[str] | None = None) -> int:
     strange = [name for name in names if name not in every]
     if strange or not names:
         about.error(f"{'no ' + strange[0] + '; ' if strange else ''}give all, or some of {', '.join(every)}.")
-    if asked.jobs < 1 or not 1 <= asked.splits <= plan.SPLITS:
-        about.error(f"--jobs must be at least 1 and --splits 1 to {plan.SPLITS}; got {asked.jobs} and {asked.splits}.")
     anew = [name for name in SYNTHETIC if drawn_anew(name)]
     if anew:
         print(f"{', '.join(anew)}: the authors' draws are not in {data_folder()}; drawn anew by their recipes.", file=sys.stderr)
     keys = [key for name in names if name in TABLES for key in TABLES[name].keys(asked.splits)]
     if "figure6" in names:
         keys += plan.influence(asked.splits)
+    others = store.others(keys)
+    if others:
+        print(
+            f"{others} records in {asked.results} come from another state of motlm; remove it to compute them anew.",
+            file=sys.stderr,
+        )
     try:
         failed = complete(store, keys, asked.jobs, asked.protocol_hours)
         for name in names:
             if name in TABLES:
                 text = TABLES[name].show(store)
                 asked.output.mkdir(parents=True, exist_ok=True)
-                (asked.output / f"{name}.md").write_text(text)
+                (asked.output / f"{name}.md").write_text(text, encoding="utf-8")
                 print(f"{name}: {TABLES[name].title}\n\n{text}")
             else:
-                print(f"{name}: {figures.draw(name, store, asked.output)}")
+                print(f"{name}: {_drawn(name, store, asked.output)}")
     except KeyboardInterrupt:
         print(f"\nstopped; what was computed is in {asked.results}, and the same command goes on.", file=sys.stderr)
         return 130

@@ -16,11 +16,11 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from motlm import vicinity
 
-from .methods import CLASSIFIERS, POINTS, SYNTHETIC, TRUE, drawn_anew, own_search, parts_of, rows_of_case
+from .methods import CLASSIFIERS, POINTS, SYNTHETIC, TRUE, drawn_anew, origin, own_search, parts_of, rows_of_case
 from .store import Store
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; shapes differ as well.
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 SPLIT = 0
 
 
@@ -96,8 +96,8 @@ def figure2(store: Store) -> Any:
     return figure
 
 
-def _whose() -> str:
-    return " (drawn anew by their recipes)" if any(map(drawn_anew, SYNTHETIC)) else " (the authors' draws)"
+def _whose(kind: str) -> str:
+    return " (drawn anew by their recipes)" if any(map(drawn_anew, _cases(kind))) else " (the authors' draws)"
 
 
 def _cases(kind: str) -> list[str]:
@@ -105,7 +105,7 @@ def _cases(kind: str) -> list[str]:
 
 
 def figure3(store: Store) -> Any:
-    figure, axes = _pair(f"Figure 3: synthetic classification sets{_whose()} and their points of interest")
+    figure, axes = _pair(f"Figure 3: synthetic classification sets{_whose('clf')} and their points of interest")
     for ax, data, number in zip(axes, _cases("clf"), "12", strict=True):
         X, y = rows_of_case(data)
         _scatter(ax, X, y)
@@ -161,12 +161,13 @@ def figure6(store: Store) -> Any:
     figure, axes = _pair("Figure 6: influence of the number of known points, Case 1 (means over the splits)")
     sizes = list(range(1, len(POINTS["clf_case1"]) + 1))
     for who, color, label in (("protocol", ORANGE, "paper's protocol"), ("motlm", BLUE, "motlm's search")):
-        found = {n: store.of("clf_case1", "none", f"{who} known {n}") for n in sizes}
+        found = {n: store.of("clf_case1", origin("clf_case1"), f"{who} known {n}") for n in sizes}
         have = [n for n in sizes if found[n]]
         if not have:
             continue
-        count = min(len(found[n]) for n in have)
-        named = f"{label}, {count} split{'s' * (count > 1)}"
+        common = set.intersection(*({one.split for one in found[n]} for n in have))
+        found = {n: [one for one in found[n] if one.split in common] for n in have}
+        named = f"{label}, {len(common)} split{'s' * (len(common) != 1)}"
         for part, style in (("train", "--"), ("test", "-")):
             means = [100 * np.mean([getattr(one, part) for one in found[n]]) for n in have]
             text = f"{named}: {'training' if part == 'train' else 'test'}"
@@ -180,7 +181,7 @@ def figure6(store: Store) -> Any:
 
 
 def figure7(store: Store) -> Any:
-    figure, axes = _pair(f"Figure 7: synthetic regression sets{_whose()} and their points of interest")
+    figure, axes = _pair(f"Figure 7: synthetic regression sets{_whose('reg')} and their points of interest")
     for ax, data, number in zip(axes, _cases("reg"), "12", strict=True):
         X, y = rows_of_case(data)
         ax.scatter(X[:, 0], y, s=6, color=BLUE, label="rows")

@@ -57,6 +57,11 @@ def drawn_anew(data: str) -> bool:
     return data in SYNTHETIC and not (data_folder() / "synthetic" / f"{data}.csv").is_file()
 
 
+def origin(data: str) -> str:
+    """What the preparation of a synthetic set is called in the records: none, or drawn anew."""
+    return "recipe" if drawn_anew(data) else "none"
+
+
 def rows_of_case(data: str) -> tuple[np.ndarray, np.ndarray]:
     return RECIPES[data](random_state=0) if drawn_anew(data) else load_published(data)
 
@@ -65,15 +70,23 @@ def rows_of_case(data: str) -> tuple[np.ndarray, np.ndarray]:
 def parts_of(data: str, preparation: str, split: int) -> Parts:
     if data in SYNTHETIC:
         return three_parts(*rows_of_case(data), split, stratify=data.startswith("clf"))
-    bunch = load_keel(data, as_frame=True)
-    return prepare(bunch.frame, bunch.target_names[0], split, protocol=preparation)
+    bunch = _loaded(data)
+    return prepare(bunch.frame, bunch.target_names[0], split, protocol=preparation, task=bunch.task)
+
+
+@cache
+def _loaded(data: str) -> Any:
+    return load_keel(data, as_frame=True)
 
 
 def prepared_alike(key: Key) -> bool:
     """Whether both preparations give the same parts, as they do where no column inflates another's variance."""
     if key.data in SYNTHETIC:
         return False
-    paper, sound = (parts_of(key.data, preparation, key.split) for preparation in ("paper", "sound"))
+    try:
+        paper, sound = (parts_of(key.data, preparation, key.split) for preparation in ("paper", "sound"))
+    except OSError:
+        return False  # that there is no such file is said when it is wanted
     return all(
         np.array_equal(a, b) for one, other in ((paper.X, sound.X), (paper.y, sound.y)) for a, b in zip(one, other, strict=True)
     )
@@ -145,7 +158,7 @@ def paper_protocol(parts: Parts, data: str, split: int, n: int, points: Any = No
         ).fit(parts.X[0], parts.y[0])
         score = model.score(parts.X[1], parts.y[1])
         if score > top:
-            found, top = Fitted(model, f"lambda'={value:g} n={len(model.localities_)}"), score
+            found, top = Fitted(model, f"lambda'={value:g}/{max(n, 1)} n={len(model.localities_)}"), score
     assert found is not None
     return found
 
@@ -279,11 +292,13 @@ def _fitted(key: Key, parts: Parts) -> Fitted:
 
 def compute(key: Key) -> Record:
     parts = parts_of(key.data, key.preparation, key.split)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of localities without rows, and of solvers that were stopped as published
+    with warnings.catch_warnings(record=True) as said:  # of localities without rows, and of solvers stopped as published
+        warnings.simplefilter("always")
         began = time.perf_counter()
         fitted = _fitted(key, parts)
         seconds = time.perf_counter() - began
+        if any(str(one.message).startswith("interrupted") for one in said):
+            raise KeyboardInterrupt  # the model is the best found so far, not what an undisturbed run would find
         train, valid, test = (float(fitted.model.score(X, y)) for X, y in zip(parts.X, parts.y, strict=True))
     unit = 1.0 if is_classification(parts, key.data) else float(np.var(parts.y[0]))
     mixture = hasattr(fitted.model, "gibbs_risk_")
@@ -300,5 +315,5 @@ def compute(key: Key) -> Record:
         float(fitted.model.gibbs_risk_) / unit if mixture else None,
         float(fitted.model.objective_) / unit if mixture else None,
         round(seconds, 2),
-        versions() + (", data drawn anew by recipe" if drawn_anew(key.data) else ""),
+        versions(),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from motlm.datasets import KEEL
 
-from .methods import CLASSIFIERS, POINTS, REGRESSORS, SYNTHETIC, TRUE, unusable
+from .methods import CLASSIFIERS, POINTS, REGRESSORS, SYNTHETIC, TRUE, origin, unusable
 from .store import Key
 
 SPLITS = 10
@@ -33,7 +33,7 @@ def known(kind: str, splits: int) -> list[Key]:
     for data in SYNTHETIC:
         if data.startswith(kind):
             machines = ("linear SVM", "Gaussian SVM") if kind == "clf" else ("least squares", "linear SVR", "Gaussian SVR")
-            keys += _keys([data], "none", [*machines, f"motlm known {TRUE[data]}", f"protocol known {TRUE[data]}"], splits)
+            keys += _keys([data], origin(data), [*machines, f"motlm known {TRUE[data]}", f"protocol known {TRUE[data]}"], splits)
     return keys
 
 
@@ -41,7 +41,7 @@ def learned(kind: str, splits: int) -> list[Key]:
     keys = []
     for data in SYNTHETIC:
         if data.startswith(kind):
-            keys += _keys([data], "none", [f"motlm n={TRUE[data]}", f"protocol n={TRUE[data]}"], splits)
+            keys += _keys([data], origin(data), [f"motlm n={TRUE[data]}", f"protocol n={TRUE[data]}"], splits)
     return keys
 
 
@@ -65,4 +65,4 @@ def peers(splits: int) -> list[Key]:
 
 def influence(splits: int) -> list[Key]:
     sizes = range(1, len(POINTS["clf_case1"]) + 1)
-    return _keys(["clf_case1"], "none", [f"{who} known {n}" for n in sizes for who in ("motlm", "protocol")], splits)
+    return _keys(["clf_case1"], origin("clf_case1"), [f"{who} known {n}" for n in sizes for who in ("motlm", "protocol")], splits)

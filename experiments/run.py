@@ -7,14 +7,13 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from statistics import mean
 
 from joblib import Parallel, delayed
 
 from .methods import compute, prepared_alike
 from .store import Key, Record, Store
 
-GUESS = {"protocol": 100.0, "motlm": 8.0, "LoE": 5.0, "EBM": 5.0}  # seconds, until one of the kind has been measured
+GUESS = {"protocol": 100.0, "motlm": 8.0, "LoE": 5.0, "EBM": 60.0}  # seconds, until one of the kind has been measured
 
 
 class Progress:
@@ -25,19 +24,21 @@ class Progress:
         self.slow_limit = slow_limit  # seconds
         self.left = dict.fromkeys(keys)
         self.total = len(keys)
-        self.seen: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        self.seen: dict[tuple[str, ...], tuple[float, int]] = defaultdict(lambda: (0.0, 0))  # seconds, of so many
         for record in store.records.values():
             self._learn(record)
         self.terminal = sys.stderr.isatty()
 
     def _learn(self, record: Record) -> None:
         for about in ((record.method, record.data), (record.method,)):
-            self.seen[about].append(record.seconds)
+            seconds, count = self.seen[about]
+            self.seen[about] = seconds + record.seconds, count + 1
 
     def _expected(self, key: Key) -> float:
         for about in ((key.method, key.data), (key.method,)):
-            if self.seen[about]:
-                return mean(self.seen[about])
+            seconds, count = self.seen[about]
+            if count:
+                return seconds / count
         return GUESS.get(key.method.split()[0], 1.0)
 
     def order(self, key: Key) -> tuple[int, int, float]:
@@ -49,7 +50,8 @@ class Progress:
         del self.left[key]
         if record is None:
             self.failed += 1
-            self._print(f"{_name(key)} failed: {error}", last=True)
+            self._print(f"{_name(key)} failed: {error}")
+            self.close()
             return
         self._learn(record)
         quick, slow = (
@@ -61,13 +63,17 @@ class Progress:
         line = (
             f"[{done}/{self.total}] {time.time() - self.began:5.0f} s, about {_clock(left)} left; {_name(key)}: {record.test:.4f}"
         )
-        self._print(line, last=not self.left)
+        self._print(line)
 
-    def _print(self, line: str, last: bool) -> None:
+    def _print(self, line: str) -> None:
         if self.terminal:
-            print("\r\x1b[K" + line, end="\n" if last else "", file=sys.stderr, flush=True)
+            print("\r\x1b[K" + line, end="", file=sys.stderr, flush=True)
         else:
             print(line, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        if self.terminal and self.total:
+            print(file=sys.stderr, flush=True)
 
 
 def _name(key: Key) -> str:
@@ -113,11 +119,20 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
         attempts = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)(
             delayed(_attempt)(key) for key in in_time()
         )
-    for key, record, error in attempts:
-        if record is not None:
-            store.add(record)
-        progress.done(key, record, error)
+    try:
+        for key, record, error in attempts:
+            if record is not None:
+                store.add(record)
+            progress.done(key, record, error)
+    finally:
+        progress.close()
     for key, twin in twins.items():
         if key not in store.records and twin in store.records:
             store.add(replace(store.records[twin], preparation="sound"))
+    if progress.left:
+        print(
+            f"{len(progress.left)} records of the paper's protocol left out: --protocol-hours {protocol_hours:g} is over; the "
+            "same command goes on with them.",
+            file=sys.stderr,
+        )
     return progress.failed

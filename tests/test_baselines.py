@@ -7,6 +7,7 @@ from unittest import SkipTest
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from motlm.baselines import ClusteredLinearClassifier, ClusteredLinearRegressor, LeagueOfExperts
@@ -77,6 +78,20 @@ def test_experts_without_rows_and_with_one_class() -> None:
     np.testing.assert_array_equal(constant.predict([[0.05], [9.05]]), ["a", "b"])
 
 
+def test_same_seed_same_league() -> None:
+    """Also where the experts have a seed of their own, as LinearSVC has it for wide tables; constant columns do not matter."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 60)), rng.integers(2, size=40)
+    first, second = (LeagueOfExperts(random_state=0, n_rounds=3).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(first.experts_[0].coef_, second.experts_[0].coef_)
+    X, y = two_halves(100)
+    expert = DecisionTreeClassifier(max_depth=1)
+    places = [
+        LeagueOfExperts(expert=expert, random_state=1).fit(np.column_stack([X, np.full(100, c)]), y).places_ for c in (0.1, 0.5)
+    ]
+    np.testing.assert_allclose(places[0][:, :2], places[1][:, :2])
+
+
 def test_clusters_and_their_lines() -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.uniform(-3, -1, 100), rng.uniform(1, 3, 100)])
@@ -86,7 +101,9 @@ def test_clusters_and_their_lines() -> None:
     assert len(np.unique(model.apply(x[:, None]))) == 2
 
 
-@pytest.mark.parametrize("model", [LeagueOfExperts(0), ClusteredLinearClassifier(0), ClusteredLinearRegressor(0)])
-def test_numbers_below_one(model) -> None:
-    with pytest.raises(ValueError, match="must be at least 1; got 0"):
+@pytest.mark.parametrize(
+    "model", [LeagueOfExperts(0), LeagueOfExperts(2.5), LeagueOfExperts(n_rounds=-3), ClusteredLinearClassifier(0)]
+)
+def test_numbers_that_are_no_counts(model) -> None:
+    with pytest.raises(ValueError, match="must be an integer, at least"):
         model.fit([[0.0], [1.0]], [0, 1])

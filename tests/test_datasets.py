@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import io
+import os
 import threading
 import zipfile
 from dataclasses import replace
@@ -101,6 +102,10 @@ BROKEN = {
     "strange input": (GOOD.replace("@inputs Age", "@inputs Wage"), "line 6: @inputs names 'Wage', which no @attribute above"),
     "input twice": (GOOD.replace("@inputs Age", "@inputs Region, Age"), "line 6: @inputs names an attribute twice"),
     "in and out": (GOOD.replace("@outputs Default", "@outputs Age"), "line 10: 'Age' is both in @inputs and in @outputs"),
+    "beside @data": (GOOD.replace("@data\n", "@data "), "line 10: expected the rows below @data, not beside it"),
+    "inputs twice": (GOOD.replace("@outputs", "@inputs Age\n@outputs"), "line 7: @inputs stands in the header twice"),
+    "no output": (GOOD.replace("@outputs Default", "").replace("Region\n", "Region, Default\n"), "every attribute is an input"),
+    "missing level": (GOOD.replace("{yes, no}", "{yes, ?}"), "line 5: attribute 'Default' has a level that stands for a missing"),
     "no attributes": ("@relation x\n@data\n1\n", "line 2: @data without an @attribute above it"),
     "quotes": (GOOD.replace("'far away, east',no", "'far away, east,no"), "line 14: values that cannot be told apart"),
 }  # fmt: skip
@@ -166,6 +171,26 @@ def test_any_bytes_parse_or_say_why(tmp_path: Path, rng: np.random.Generator) ->
         except KeelFormatError:
             outcomes["refused"] += 1
     assert min(outcomes.values()) > 100
+
+
+def test_tabs_quotes_and_signs(tmp_path: Path) -> None:
+    """Tabs after keywords, quotes inside others, a level that begins like a comment, a name with quotes in it."""
+    text = """\ufeff% about
+@relation\tx
+@attribute\tkind {"it's, so", %y, 'b'}
+@attribute rock'n' real
+@data
+"it's, so", 1
+%y, 2
+'b', 3
+"""
+    table = read_keel(written(tmp_path, text))
+    assert list(table.columns[0]) == ["it's, so", "%y", "b"]
+    assert table.attributes[1].name == "rock'n'"
+    with pytest.raises(KeyError, match="no attribute .*zzz.*there are .*kind"):
+        table.column("zzz")
+    with pytest.raises(LookupError, match="unknown encoding: latin-99"):
+        read_keel(written(tmp_path, text), encoding="latin-99")
 
 
 def test_another_encoding(tmp_path: Path) -> None:
@@ -335,6 +360,43 @@ def test_without_network(server: Server, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(_keel, "HOME", "http://127.0.0.1:9")  # nothing listens there
     with pytest.raises(OSError, match=r"could not be downloaded: .*in 3 tries\. Put stock\.dat into a folder"):
         load_keel("stock", data_home=tmp_path)
+
+
+def test_damaged_archives_are_errors_with_advice(server: Server, tmp_path: Path, rng: np.random.Generator) -> None:
+    whole = server.content
+    for _ in range(60):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(damaged))] ^= int(rng.integers(1, 256))
+        server.content = bytes(damaged)
+        try:
+            load_keel("stock", data_home=tmp_path)
+        except OSError as error:
+            assert "Put stock.dat into a folder" in str(error)  # noqa: PT017
+        for path in tmp_path.rglob("*.*"):
+            path.unlink()
+
+
+def test_two_at_once(server: Server, tmp_path: Path) -> None:
+    found, threads = [], []
+    for _ in range(6):
+        threads.append(threading.Thread(target=lambda: found.append(load_keel("stock", data_home=tmp_path).data.shape)))
+        threads[-1].start()
+    for thread in threads:
+        thread.join()
+    assert found == [(800, 1)] * 6
+    folder = tmp_path / "keel" / "regression"
+    assert [path.name for path in folder.iterdir()] == ["stock.dat"]
+    (tmp_path / "plain").touch()
+    assert (folder / "stock.dat").stat().st_mode == (tmp_path / "plain").stat().st_mode  # others may read it too
+
+
+def test_a_dead_processs_lock_is_taken_over(server: Server, tmp_path: Path) -> None:
+    lock = tmp_path / "keel" / "regression" / "stock.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    os.utime(lock, (0, 0))
+    load_keel("stock", data_home=tmp_path)
+    assert not lock.exists()
 
 
 def test_other_content_is_refused(server: Server, tmp_path: Path) -> None:

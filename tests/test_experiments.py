@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +51,9 @@ def test_half_a_line_is_computed_again(tmp_path: Path) -> None:
     assert sorted(key.split for key in again.records) == [0, 1]
     again.add(record(split=2))
     assert len(Store(path).records) == 3
+    path.write_text(path.read_text() + "stock,paper,motlm auto,1\n")
+    with pytest.raises(SystemExit, match="line 5: not a record"):
+        Store(path)
     path.write_text("data,other\nstock,1\n")
     with pytest.raises(SystemExit, match="has other columns than data, preparation"):
         Store(path)
@@ -81,7 +87,13 @@ def test_tables_show_means_and_pairs(tmp_path: Path) -> None:
     assert "+0.085 (9/0/1)" in text
     assert "| 0.75 |" in text
     assert "0.805" in tables.peers(store)
-    assert "yes" in tables.verdicts(store)
+    for i in range(10):
+        store.add(record(method="motlm n=2", split=i, test=0.8))
+    assert "| 0.805 ± 0.005 | yes | 0.800 ± 0.000, n=2 | yes | 0.85 | no |" in tables.verdicts(store)
+    store.add(replace(record(method="motlm n=3"), chosen="lambda'=1 n=2"))
+    assert "In 1 of 11 fits" in tables.real(store, "regression")
+    store.add(record(method="EBM"))
+    assert "0.800 (1)" in tables.peers(store)
     assert tables.paired([], [], 1.0) == ""
 
 
@@ -106,12 +118,16 @@ def test_failures_are_said_and_tried_again(
     assert "[1/1]" in capsys.readouterr().err
 
 
-def test_the_slow_protocol_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_slow_protocol_has_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = Store(tmp_path / "results.csv")
     keys = [Key("stock", "paper", method, i) for i in range(3) for method in ("protocol n=1", "motlm auto")]
     monkeypatch.setattr(run, "compute", lambda key: record(method=key.method, split=key.split))
     run.complete(store, keys, 1, protocol_hours=-1.0)
     assert {key.method for key in store.records} == {"motlm auto"}
+    run.complete(store, keys, 1, protocol_hours=1e-12)
+    assert "3 records of the paper's protocol left out: --protocol-hours 1e-12 is over" in capsys.readouterr().err
 
 
 def test_command_refuses_what_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,6 +141,28 @@ def test_command_refuses_what_it_does_not_know(capsys: pytest.CaptureFixture[str
             command.main(arguments)
         assert caught.value.code == 2
         assert message in capsys.readouterr().err
+
+
+def test_interrupted_fits_are_not_recorded(shared_data: Path, tmp_path: Path) -> None:
+    """A fit that Ctrl-C stops hands back its best model so far; that is not what the table is about."""
+    code = f"""
+        import _thread, threading, sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from pathlib import Path
+        from experiments import run
+        from experiments.store import Key, Store
+        threading.Timer(0.7, _thread.interrupt_main).start()
+        try:
+            run.complete(Store(Path({str(tmp_path / "r.csv")!r})), [Key("german", "sound", "motlm auto", 0)], 1, 0.0)
+        except KeyboardInterrupt:
+            print("stopped")
+    """
+    environment = {**os.environ, "MOTLM_DATA": str(shared_data)}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "stopped\n", done.stderr
+    assert not (tmp_path / "r.csv").exists()
 
 
 def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,7 +228,7 @@ def test_cases_are_drawn_anew_where_the_authors_draws_are_not(tmp_path: Path, mo
     monkeypatch.setenv("MOTLM_DATA", str(tmp_path))
     methods.parts_of.cache_clear()
     one = methods.compute(Key("reg_case2", "none", "least squares", 0))
-    assert one.versions.endswith("data drawn anew by recipe")
+    assert plan.learned("reg", 1)[0].preparation == "recipe"
     assert abs(one.test) < 0.1
     methods.parts_of.cache_clear()
 

@@ -10,6 +10,7 @@ import pandas as pd
 import polars
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -130,7 +131,56 @@ def test_levels_that_training_rows_lack() -> None:
             assert all(np.isfinite(X).all() for X in parts.X)
 
 
+@pytest.mark.parametrize("centered", [True, False])
+def test_more_columns_than_rows(centered: bool) -> None:
+    X = np.random.default_rng(0).normal(size=(8, 20))
+    selector = VarianceInflation(centered=centered).fit(X)
+    assert selector.get_support().sum() < 8
+    assert (selector.factors_ >= 1.0).all()
+
+
+def test_factors_do_not_depend_on_units() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    for unit in ([1.0, 1.0, 1.0], [1e7, 1.0, 1e-6]):
+        assert VarianceInflation().fit(X * unit).dropped_ == []
+    with_constant = np.column_stack([1e-7 * X, np.full(50, 0.1)])
+    assert VarianceInflation().fit(with_constant).dropped_ == [3]
+    for scale in (1.0, 3.0, 7.0):  # the first of those that explain each other
+        assert VarianceInflation().fit(np.column_stack([scale * X[:, 0], X[:, 1], X[:, 0], 2 * X[:, 0]])).dropped_ == [0, 2]
+
+
+def test_tables_as_users_have_them() -> None:
+    rng = np.random.default_rng(0)
+    text = pd.DataFrame({"level": ["a"] * 97 + ["rare", "b", "c"], "x": rng.normal(size=100), "y": ["u", "v"] * 50})
+    numbered = pd.DataFrame(rng.normal(size=(100, 3)))
+    for seed in range(4):
+        assert prepare(text, "y", seed).y[0].dtype.kind == "U"
+        assert prepare(numbered, 0, seed).X[0].shape == (70, 2)
+    binary = pd.DataFrame({"x": rng.normal(size=100), "flag": [True, False] * 50, "code": [0, 1] * 50})
+    assert prepare(binary, "flag", 0).y[0].dtype.kind == "U"
+    assert prepare(binary, "code", 0).y[0].dtype.kind == "U"
+    assert prepare(binary, "code", 0, task="regression").y[0].dtype.kind == "f"
+
+
+def test_row_steps_know_their_columns() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [10.0, 20.0, 30.0]})
+    with pytest.raises(ValueError, match="feature names should match"):
+        BoxRule().fit(frame).transform(frame[["b", "a"]])
+    with pytest.raises(NotFittedError):
+        BoxRule().keeps(frame)
+    mixed = np.array([[1, "x"], ["1", "x"]], dtype=object)
+    assert len(DropDuplicateRows().fit_transform(mixed)) == 2
+
+
 def test_prepare_says_what_is_wrong() -> None:
+    missing = pd.DataFrame({"x": np.arange(20.0), "gone": np.nan, "y": np.arange(20.0)})
+    with pytest.raises(ValueError, match="every row has a missing value; column 'gone' has most, in 20 of 20"):
+        prepare(missing, "y", 0)
+    flat = pd.DataFrame({"x": np.arange(20.0), "y": [0.0] * 17 + [1.0, 2.0, 3.0]})
+    with pytest.raises(ValueError, match="column 'y' is constant after the box rule"):
+        prepare(flat, "y", 0, protocol="paper")
+    with pytest.raises(ValueError, match="task must be one of 'auto', 'classification', 'regression'; got 'rank'"):
+        prepare(flat, "y", 0, task="rank")
     frame = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20.0)})
     with pytest.raises(ValueError, match="protocol must be one of 'sound', 'paper'; got 'papers'"):
         prepare(frame, "y", 0, protocol="papers")

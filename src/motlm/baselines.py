@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._typing import AnyArray, Array, Integers
 
 __all__ = ["ClusteredLinearClassifier", "ClusteredLinearRegressor", "LeagueOfExperts"]
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer, at least {least}; got {value!r}.")
 
 
 class _Constant:
@@ -114,11 +120,12 @@ class LeagueOfExperts(_RoutedClassifier):
 
     def fit(self, X: Any, y: Any) -> LeagueOfExperts:
         """Place the experts and fit them."""
-        if self.n_experts < 1:
-            raise ValueError(f"n_experts must be at least 1; got {self.n_experts}.")
+        _check_count("n_experts", self.n_experts, 1)
+        _check_count("n_rounds", self.n_rounds, 0)
         X, codes = self._coded(X, y)
         rng = check_random_state(self.random_state)
         deviation = X.std(axis=0)
+        deviation[deviation <= len(X) * np.finfo(float).eps * np.abs(X).max(axis=0)] = 0.0  # constant, but for rounding
         self._unit = np.where(deviation > 0, deviation, 1.0)
         places = deviation * rng.standard_normal((self.n_experts, X.shape[1]))
         self._settle(X, codes, places, rng)
@@ -148,7 +155,10 @@ class LeagueOfExperts(_RoutedClassifier):
             rows = np.flatnonzero(route == k)
             if not len(rows):
                 rows = rng.choice(len(X), size=share, replace=False)
-            self.experts_.append(self._fitted_expert(expert, X[rows], codes[rows]))
+            one = clone(expert)
+            if "random_state" in one.get_params(deep=False):
+                one.set_params(random_state=rng.randint(2**31 - 1))
+            self.experts_.append(self._fitted_expert(one, X[rows], codes[rows]))
 
     def _accuracy(self, X: Array, codes: Integers) -> float:
         return float((self._say(X) == codes).mean())
@@ -162,8 +172,7 @@ class _Clustered(_Routed):
     """KMeans, and a linear model for each cluster."""
 
     def _fit_clusters(self, X: Array, y: AnyArray, expert: Any) -> None:
-        if self.n_clusters < 1:
-            raise ValueError(f"n_clusters must be at least 1; got {self.n_clusters}.")
+        _check_count("n_clusters", self.n_clusters, 1)
         count = min(self.n_clusters, len(np.unique(X, axis=0)))
         self.kmeans_ = KMeans(count, n_init=10, random_state=self.random_state).fit(X)
         route = self.kmeans_.labels_

@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from ._typing import Array, Booleans
 from .columns import columns_of, floats_of, is_missing, is_numeric
@@ -34,24 +34,31 @@ __all__ = [
 ]
 
 PROTOCOLS = ("sound", "paper")
+TASKS = ("auto", "classification", "regression")
+_EXPLAINED = 1e12  # a factor of rounding, not of the columns
 
 
 class _RowFilter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Keeps some rows of a table; what kind of table it is stays."""
 
     def fit(self, table: Any, y: Any = None) -> Any:
+        _check_feature_names(self, table, reset=True)
         self.n_features_in_ = np.shape(table)[1]
         return self
 
     def keeps(self, table: Any) -> Booleans:
         """Which rows stay."""
+        check_is_fitted(self, "n_features_in_")
+        _check_feature_names(self, table, reset=False)
+        if np.shape(table)[1] != self.n_features_in_:
+            raise ValueError(f"the table has {np.shape(table)[1]} columns; the one that was fitted had {self.n_features_in_}.")
+        return self._keeps(columns_of(table))
+
+    def _keeps(self, columns: list[Any]) -> Booleans:
         raise NotImplementedError
 
     def transform(self, table: Any) -> Any:
         """The rows that stay."""
-        check_is_fitted(self, "n_features_in_")
-        if np.shape(table)[1] != self.n_features_in_:
-            raise ValueError(f"the table has {np.shape(table)[1]} columns; the one that was fitted had {self.n_features_in_}.")
         return _safe_indexing(table, np.flatnonzero(self.keeps(table)))
 
 
@@ -66,10 +73,8 @@ class DropMissingRows(_RowFilter):
     array([[1., 2.]])
     """
 
-    def keeps(self, table: Any) -> Booleans:
-        missing = [
-            np.isnan(floats_of(one)) if is_numeric(one) else is_missing(np.asarray(one, object)) for one in columns_of(table)
-        ]
+    def _keeps(self, columns: list[Any]) -> Booleans:
+        missing = [np.isnan(floats_of(one)) if is_numeric(one) else is_missing(np.asarray(one, object)) for one in columns]
         return np.asarray(~np.any(missing, axis=0))
 
 
@@ -85,10 +90,10 @@ class DropDuplicateRows(_RowFilter):
            [1., 3.]])
     """
 
-    def keeps(self, table: Any) -> Booleans:
+    def _keeps(self, columns: list[Any]) -> Booleans:
         codes = []
-        for one in columns_of(table):
-            values = floats_of(one) if is_numeric(one) else np.array([str(value) for value in np.asarray(one, object)])
+        for one in columns:
+            values = floats_of(one) if is_numeric(one) else np.array([f"{type(v).__name__} {v}" for v in np.asarray(one, object)])
             codes.append(np.unique(values, return_inverse=True)[1])
         first = np.unique(np.column_stack(codes), axis=0, return_index=True)[1]
         kept = np.zeros(len(codes[0]), dtype=bool)
@@ -122,9 +127,9 @@ class BoxRule(_RowFilter):
                 self.lower_[j], self.upper_[j] = low - self.whisker * (high - low), high + self.whisker * (high - low)
         return self
 
-    def keeps(self, table: Any) -> Booleans:
-        kept = np.ones(np.shape(table)[0], dtype=bool)
-        for low, high, one in zip(self.lower_, self.upper_, columns_of(table), strict=True):
+    def _keeps(self, columns: list[Any]) -> Booleans:
+        kept = np.ones(len(columns[0]), dtype=bool)
+        for low, high, one in zip(self.lower_, self.upper_, columns, strict=True):
             if np.isfinite(low):
                 values = floats_of(one)
                 kept &= ~((values < low) | (values > high))
@@ -162,14 +167,16 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=float)
         if self.min_features < 1:
             raise ValueError(f"min_features must be at least 1; got {self.min_features}.")
+        length = np.linalg.norm(X, axis=0)
         if self.centered:
             X = X - X.mean(axis=0)
+        constant = np.linalg.norm(X, axis=0) <= len(X) * np.finfo(float).eps * length
         self.dropped_: list[int] = []
         kept = list(range(X.shape[1]))
-        factors = _factors(X)
+        factors = _factors(X, constant)
         while len(kept) > self.min_features and factors.max() >= self.threshold:
             self.dropped_.append(kept.pop(int(np.argmax(factors))))
-            factors = _factors(X[:, kept])
+            factors = _factors(X[:, kept], constant[kept])
         self.factors_ = factors
         self._kept = np.isin(np.arange(X.shape[1]), kept)
         return self
@@ -179,19 +186,21 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self._kept
 
 
-def _factors(X: Array) -> Array:
+def _factors(X: Array, constant: Booleans) -> Array:
     """Total over residual sum of squares of each column regressed on the others, without intercept.
 
-    All from one factorisation X = Q R of the columns in units of their lengths: the residual of column j is 1 / |row j of R^-1|.
+    They are the diagonal of the inverse of U'U, U the columns in units of their lengths: from the singular values s_i and right
+    vectors v_i of U, the sum over i of (v_ij / s_i)^2. Infinite where the others explain a column to rounding.
     """
-    length = np.linalg.norm(X, axis=0)
-    constant = length <= 1e-12 * max(float(length.max(initial=0.0)), 1e-300)
-    unit = X / np.where(constant, 1.0, length)
-    _, singular, right = np.linalg.svd(unit[:, ~constant], full_matrices=False)
     factors = np.full(X.shape[1], np.inf)
-    if singular.size:
-        small = np.maximum(singular, np.finfo(float).eps * max(X.shape) * singular[0])
-        factors[~constant] = ((right / small[:, None]) ** 2).sum(axis=0)
+    if not constant.all():
+        unit = X[:, ~constant] / np.linalg.norm(X[:, ~constant], axis=0)
+        _, singular, right = np.linalg.svd(unit)
+        padded = np.zeros(unit.shape[1])
+        padded[: len(singular)] = singular
+        least = np.finfo(float).eps * max(X.shape) * singular[0]
+        factors[~constant] = ((right / np.maximum(padded, least)[:, None]) ** 2).sum(axis=0)
+    factors[factors > _EXPLAINED] = np.inf
     return factors
 
 
@@ -233,21 +242,27 @@ def clean(frame: Any, *, box: bool) -> Any:
     -------
     DataFrame without missing values and duplicates
     """
-    table = DropDuplicateRows().fit_transform(DropMissingRows().fit_transform(frame))
+    table = DropMissingRows().fit_transform(frame)
+    if not len(table):
+        worst = frame.isna().sum().idxmax()
+        raise ValueError(
+            f"every row has a missing value; column {worst!r} has most, in {frame[worst].isna().sum()} of {len(frame)}."
+        )
+    table = DropDuplicateRows().fit_transform(table)
     if not box:
         return table
     table = BoxRule().fit_transform(table)
     return table.loc[:, table.nunique() > 1]
 
 
-def prepare(frame: Any, target: str, seed: int, *, protocol: str = "sound") -> Parts:
+def prepare(frame: Any, target: Any, seed: int, *, protocol: str = "sound", task: str = "auto") -> Parts:
     """Split number `seed` of a table, prepared for learning.
 
     Parameters
     ----------
     frame : DataFrame of pandas
-    target : str
-        The column to predict: a number for regression, anything else for classification.
+    target : name of a column
+        What to predict.
     seed : int
         Which split; the paper's experiments have 0 to 9.
     protocol : "sound" or "paper", default="sound"
@@ -255,39 +270,50 @@ def prepare(frame: Any, target: str, seed: int, *, protocol: str = "sound") -> P
         included, before the split; variance inflation without an intercept, keeping at least two columns.
         "sound" lets the test rows decide nothing and stay as they are: no row is dropped for its values, and variance
         inflation has an intercept.
+    task : "auto", "classification" or "regression", default="auto"
+        "auto": regression where the target has numbers, more than two different ones.
 
     Returns
     -------
     Parts
         Matrices, one-hot with the first level left out and standardised by the training rows.
     """
-    if protocol not in PROTOCOLS:
-        raise ValueError(f"protocol must be one of {', '.join(map(repr, PROTOCOLS))}; got {protocol!r}.")
+    for name, value, known in (("protocol", protocol, PROTOCOLS), ("task", task, TASKS)):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}.")
     if target not in frame.columns:
         raise ValueError(f"the table has no column {target!r}; it has {', '.join(map(repr, frame.columns[:10]))}.")
-    regression = is_numeric(frame[target])
-    table = clean(frame, box=regression and protocol == "paper")
-    parts = three_parts(table.drop(columns=target), table[target].to_numpy(), seed, stratify=not regression)
-    encoder = _encoder(parts.X[0])
+    regression = task == "regression" or (task == "auto" and is_numeric(frame[target]) and frame[target].nunique() > 2)
     published = protocol == "paper"
+    table = clean(frame, box=regression and published)
+    if target not in table.columns:
+        raise ValueError(f"column {target!r} is constant after the box rule; there is nothing to predict.")
+    X = table.drop(columns=target)
+    X.columns = [str(name) for name in X.columns]  # numbers would be taken for positions
+    parts = three_parts(X, table[target].to_numpy(), seed, stratify=not regression)
     steps = make_pipeline(
-        encoder,
+        _encoder(X),
         VarianceThreshold(),
         VarianceInflation(centered=not published, min_features=2 if published else 1),
         StandardScaler(),
     ).fit(parts.X[0])
     kind = float if regression else str
-    train, valid, test = (np.asarray(steps.transform(X), dtype=float) for X in parts.X)
+    train, valid, test = (np.asarray(steps.transform(part), dtype=float) for part in parts.X)
     y_train, y_valid, y_test = (np.asarray(y).astype(kind) for y in parts.y)
     return Parts((train, valid, test), (y_train, y_valid, y_test), tuple(map(str, steps.get_feature_names_out())))
 
 
 def _encoder(X: Any) -> ColumnTransformer:
-    """Numbers as they are; the others one-hot, with the levels that are declared, which some training rows may lack."""
+    """Numbers as they are; the others one-hot, with all the levels of the table, which some training rows may lack."""
     text = [name for name in X.columns if not is_numeric(X[name])]
-    levels = [list(getattr(X[name].dtype, "categories", sorted(set(X[name])))) for name in text]
+    levels = [_levels(X[name]) for name in text]
     return make_column_transformer(
         ("passthrough", [name for name in X.columns if name not in text]),
         (OneHotEncoder(categories=levels, drop="first", sparse_output=False), text),
         verbose_feature_names_out=False,
     )
+
+
+def _levels(column: Any) -> list[Any]:
+    declared = getattr(column.dtype, "categories", None)
+    return sorted(set(column), key=str) if declared is None else list(declared)

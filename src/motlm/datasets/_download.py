@@ -7,6 +7,8 @@ import io
 import os
 import time
 import zipfile
+import zlib
+from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -42,7 +44,7 @@ def resumed(url: str, part: Path, what: str) -> bytes:
                     raise OSError(f"{url} answered {error.code} {error.reason}") from error
                 if not left:
                     raise OSError(f"{url} answered {error.code} {error.reason}, {_TRIES} times") from error
-            except (URLError, TimeoutError, ConnectionError) as error:
+            except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 if not left:
                     raise OSError(f"{url} could not be read ({getattr(error, 'reason', error)}), in {_TRIES} tries") from error
             time.sleep(0.2)
@@ -57,11 +59,14 @@ def _continued(url: str, part: Path, bar: Bar) -> None:
     have = part.stat().st_size if part.exists() else 0
     headers = {"Range": f"bytes={have}-"} if have else {}
     with urlopen(Request(url, headers=headers), timeout=_TIMEOUT) as answer:
-        begins = answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-        if not (answer.status == 206 and begins):
+        if answer.status != 206:
             have = 0  # the server sends it all
-        length = answer.headers.get("Content-Length")
-        bar.total = have + int(length) if length else 0.0
+        elif not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+            part.unlink(missing_ok=True)
+            raise ConnectionError(f"asked for the bytes from {have}, it sent {answer.headers.get('Content-Range')}")
+        length = answer.headers.get("Content-Length", "")
+        length = int(length) if length.isdecimal() else 0
+        bar.total = have + length if length else 0.0
         with part.open("ab" if have else "wb") as stream:
             while chunk := answer.read(_CHUNK):
                 have += len(chunk)
@@ -85,5 +90,5 @@ def member_of_zip(content: bytes, name: str, source: str) -> bytes:
                         raise OSError(f"{name} in {source} is larger than {_LARGEST} bytes; this is not the file looked for")
                     return archive.read(one)
             raise OSError(f"{source} has no {name}; it has {', '.join(archive.namelist()[:5])}")
-    except zipfile.BadZipFile as error:
-        raise OSError(f"{source} is not a zip archive ({error})") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise OSError(f"{source} is not a zip archive, or damaged ({error})") from error

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from ._keel_format import KeelTable, read_keel
 
 __all__ = ["KEEL", "KeelSet", "data_folder", "load_keel", "load_published"]
 
+_LOCK = 600.0  # seconds after which a lock is taken for a dead process's
 HOME = "https://sci2s.ugr.es/keel/dataset/data"  # Alcalá-Fdez et al. (2011), J. of Multiple-Valued Logic and Soft Computing 17
 
 
@@ -86,28 +90,50 @@ def _path(one: KeelSet, data_home: Any, download_if_missing: bool) -> Path:
         raise FileNotFoundError(f"no {file} in {folder}. {advice} Or download it: download_if_missing=True.")
     url = f"{HOME}/{one.task}/{one.name}.zip"
     try:
-        archive = resumed(url, places[0].with_suffix(".zip.part"), f"{one.name} from {url}")
-        content = member_of_zip(archive, file, url)
+        with _alone(places[0]) as part:
+            content = member_of_zip(resumed(url, part, f"{one.name} from {url}"), file, url)
+        if digest(content) != one.sha256:
+            raise OSError(f"{file} in {url} has sha256 {digest(content)}, expected {one.sha256}")
+        _write(places[0], content)
     except OSError as error:
         raise OSError(f"{file} is not in {folder} and could not be downloaded: {error}. {advice}") from error
-    _check(digest(content), one, url)
-    _write(places[0], content)
     return places[0]
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[Path]:
+    """Where to put what has come of a file: to be resumed from, or a place of its own while another process downloads it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    lock = place.with_suffix(".lock")
+    if lock.exists() and time.time() - lock.stat().st_mtime > _LOCK:
+        lock.unlink(missing_ok=True)  # left by a process that was killed
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        yield place.with_suffix(f".zip.{os.getpid()}.{threading.get_ident()}.part")
+        return
+    try:
+        yield place.with_suffix(".zip.part")
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def _check(sha256: str, one: KeelSet, source: str) -> None:
     if sha256 != one.sha256:
         raise OSError(
             f"{source} is not the {one.name}.dat of the paper's experiments: its sha256 is {sha256}, expected {one.sha256}. "
-            "Remove it to download it anew, or read it with read_keel if it is a version of your own."
+            "Remove it, so that it is downloaded anew, or read it with read_keel if it is a version of your own."
         )
 
 
 def _write(path: Path, content: bytes) -> None:
     """All of it or nothing."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as stream:
-        stream.write(content)
-    os.replace(stream.name, path)
+    new = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.new")
+    try:
+        new.write_bytes(content)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def load_keel(name: str, *, as_frame: bool = False, data_home: Any = None, download_if_missing: bool = True) -> Bunch:

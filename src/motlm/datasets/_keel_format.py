@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from .._typing import AnyArray
 __all__ = ["Attribute", "KeelFormatError", "KeelTable", "read_keel"]
 
 _LONGEST = 2**20  # bytes of a line; the longest of KEEL's own files have a few thousand
+_FIELD = re.compile(r"""\s*(?:'([^']*)'\s*|"([^"]*)"\s*|([^,'"][^,]*|))(,|$)""")
 _MISSING = frozenset({"?", "<null>"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _ATTRIBUTE = re.compile(r"""('[^']*'|"[^"]*"|[^\s{]+)\s*(.*)""", re.DOTALL)
@@ -46,11 +47,19 @@ class KeelTable:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
+    def _index(self, name: str) -> int:
+        names = [one.name for one in self.attributes]
+        if name not in names:
+            raise KeyError(f"no attribute {name!r}; there are {', '.join(map(repr, names[:10]))}.")
+        return names.index(name)
+
     def attribute(self, name: str) -> Attribute:
-        return next(one for one in self.attributes if one.name == name)
+        """What the header says of a column."""
+        return self.attributes[self._index(name)]
 
     def column(self, name: str) -> AnyArray:
-        return self.columns[[one.name for one in self.attributes].index(name)]
+        """The values of a column."""
+        return self.columns[self._index(name)]
 
 
 def read_keel(path: Any, encoding: str = "utf-8") -> KeelTable:
@@ -79,6 +88,7 @@ class _Reader:
     """One pass over the lines of a file, which knows where it is."""
 
     def __init__(self, name: str, stream: IO[bytes], encoding: str) -> None:
+        codecs.lookup(encoding)  # an unknown one is the caller's mistake, not the file's
         self.name, self.stream, self.encoding = name, stream, encoding
         self.number = 0  # of the line last read
 
@@ -93,6 +103,8 @@ class _Reader:
                 raise self.error(f"the line has more than {_LONGEST} bytes; this is not a table in KEEL's .dat format.")
             if b"\0" in raw:
                 raise self.error("a NUL byte: this is a binary file, not a table in KEEL's .dat format.")
+            if self.number == 1:
+                raw = raw.removeprefix(codecs.BOM_UTF8)
             try:
                 text = raw.decode(self.encoding).strip()
             except UnicodeDecodeError as error:
@@ -100,27 +112,36 @@ class _Reader:
                     f"byte 0x{raw[error.start]:02x} at position {error.start + 1} is not {self.encoding}; "
                     "give the file's encoding (encoding='latin-1', say)."
                 ) from None
-            if text and not text.startswith("%"):
-                yield text.removeprefix("\ufeff")
+            if text:
+                yield text
 
     def fields(self, text: str) -> list[str]:
         """Comma-separated values, which may stand in quotes."""
         if "'" not in text and '"' not in text:
             return [value.strip() for value in text.split(",")]
-        quote = "'" if "'" in text else '"'
-        try:
-            [values] = csv.reader([text], skipinitialspace=True, quotechar=quote, strict=True)
-        except (csv.Error, ValueError) as error:
-            raise self.error(f"values that cannot be told apart ({error}): {_short(text)}.") from None
-        return [value.strip() for value in values]
+        values, at = [], 0
+        while True:
+            match = _FIELD.match(text, at)
+            if match is None:
+                raise self.error(f"values that cannot be told apart, from {_short(text[at:])} on: a quote is not closed.")
+            values.append(next(value for value in match.groups()[:3] if value is not None).strip())
+            at = match.end()
+            if not match[4]:
+                return values
 
     def table(self) -> KeelTable:
-        relation, attributes, named = "", [], {"inputs": (), "outputs": ()}  # type: str, list[Attribute], dict[str, tuple[str, ...]]
+        relation = ""
+        attributes: list[Attribute] = []
+        named: dict[str, tuple[str, ...]] = {"inputs": (), "outputs": ()}
         lines = self.lines()
         for text in lines:
-            word, _, rest = text.partition(" ") if " " in text else text.partition("\t")
+            if text.startswith("%"):
+                continue
+            word, rest = (*text.split(maxsplit=1), "")[:2]
             keyword = word.lower()
             if keyword == "@data":
+                if rest:
+                    raise self.error(f"expected the rows below @data, not beside it; got {_short(rest)}.")
                 break
             if keyword == "@relation":
                 relation = rest.strip()
@@ -134,7 +155,10 @@ class _Reader:
                         raise self.error(f"{word} names {_short(name)}, which no @attribute above declares.")
                 if len(set(names)) < len(names):
                     raise self.error(f"{word} names an attribute twice: {_short(rest.strip())}.")
-                named["inputs" if "in" in keyword else "outputs"] = names
+                kind = "inputs" if "in" in keyword else "outputs"
+                if named[kind]:
+                    raise self.error(f"{word} stands in the header twice.")
+                named[kind] = names
             else:
                 raise self.error(f"expected @relation, @attribute, @inputs, @outputs or @data in the header; got {_short(text)}.")
         else:
@@ -148,6 +172,8 @@ class _Reader:
         if not named["inputs"] and not named["outputs"]:
             outputs = tuple(every[-1:])  # as KEEL does
         inputs = named["inputs"] or tuple(name for name in every if name not in outputs)
+        if not inputs or not outputs:
+            raise self.error("every attribute is an input, or every one an output; expected some of both.")
         both = set(inputs) & set(outputs)
         if both:
             raise self.error(f"{_short(sorted(both)[0])} is both in @inputs and in @outputs.")
@@ -157,7 +183,9 @@ class _Reader:
         match = _ATTRIBUTE.fullmatch(text)
         if match is None:
             raise self.error("@attribute without a name; expected @attribute NAME real [low, high], integer or {level, ..}.")
-        name, kind = match[1].strip("'\""), match[2].strip()
+        name, kind = match[1], match[2].strip()
+        if name[0] in "'\"":
+            name = name[1:-1]
         if name in before:
             raise self.error(f"attribute {_short(name)} is declared twice.")
         if kind.startswith("{"):
@@ -166,6 +194,8 @@ class _Reader:
             levels = tuple(self.fields(kind[1:-1]))
             if "" in levels or len(set(levels)) < len(levels):
                 raise self.error(f"attribute {_short(name)} has an empty or a repeated level: {_short(kind)}.")
+            if _MISSING & set(levels):
+                raise self.error(f"attribute {_short(name)} has a level that stands for a missing value: {_short(kind)}.")
             return Attribute(name, "nominal", levels)
         number = _NUMERIC.fullmatch(kind)
         if number is None:
@@ -188,6 +218,8 @@ class _Reader:
         columns: list[list[Any]] = [[] for _ in attributes]
         known = [frozenset(one.levels) for one in attributes]
         for text in lines:
+            if text.startswith("%") and attributes[0].kind != "nominal":
+                continue  # a comment: no number begins so
             values = self.fields(text)
             if len(values) != len(attributes):
                 raise self.error(
