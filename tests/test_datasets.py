@@ -187,7 +187,7 @@ def test_tabs_quotes_and_signs(tmp_path: Path) -> None:
     table = read_keel(written(tmp_path, text))
     assert list(table.columns[0]) == ["it's, so", "%y", "b"]
     assert table.attributes[1].name == "rock'n'"
-    with pytest.raises(KeyError, match="no attribute .*zzz.*there are .*kind"):
+    with pytest.raises(KeyError, match=r"no attribute .*zzz.*there are .*kind"):
         table.column("zzz")
     with pytest.raises(LookupError, match="unknown encoding: latin-99"):
         read_keel(written(tmp_path, text), encoding="latin-99")

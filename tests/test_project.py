@@ -20,6 +20,7 @@ SOURCE = ROOT / "src" / "motlm"
 LINE = [
     "_typing",
     "special",
+    "bounds",
     "vicinity",
     "losses",
     "divergence",

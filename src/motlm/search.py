@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from . import starts
 from ._typing import Array
+from .bounds import catoni
 from .objective import Objective, gates, locate, lookup_of, variances
 from .optimise import SOLVERS, Solution, eliminates, value_at
 from .posterior import Posterior
@@ -322,5 +323,4 @@ def catoni_bound(objective: float, inverse_temperature: float, n_rows: float, n_
     that some applicable model errs, so that the bound holds for that. n_rows is the sum of the weights; where they are not
     counts of independent rows it is not a bound.
     """
-    exponent = inverse_temperature * objective + np.log(n_choices / delta) / n_rows
-    return float(np.expm1(-exponent) / np.expm1(-inverse_temperature))
+    return float(catoni(objective, 0.0, n_rows, delta / n_choices, inverse_temperature))

@@ -1,0 +1,180 @@
+"""Bounds on a risk, as functions of what was observed. They know nothing of models; arguments may be arrays.
+
+Each holds with probability 1 - delta over the draw of the rows it is computed on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv, gammaincc, gammaln
+
+from ._typing import Array, ArrayLike
+
+__all__ = ["betting", "binary_kl", "binary_kl_inverse", "catoni", "clopper_pearson", "pac_bayes_kl", "xi"]
+
+_STEPS = 200  # of Newton or of halving; a dozen are needed
+_SERIES = 0.02  # below which ln(1 + x) - x is summed
+
+
+def _log1p_less(x: Array) -> Array:
+    """ln(1 + x) - x without cancellation."""
+    near = np.where(np.abs(x) < _SERIES, x, 0.0)
+    series = np.zeros_like(near)
+    for k in range(12, 1, -1):
+        series = near * series + (-1.0) ** (k + 1) / k
+    with np.errstate(divide="ignore"):
+        return np.where(np.abs(x) < _SERIES, series * near**2, np.log1p(x) - x)
+
+
+def binary_kl(q: ArrayLike, p: ArrayLike) -> Any:
+    """kl(q || p) = q ln(q/p) + (1-q) ln((1-q)/(1-p)), the divergence of two coins.
+
+    Computed as d^2 / (p (1-p)) + q f(-d/p) + (1-q) f(d/(1-p)) with d = p - q and f(x) = ln(1+x) - x, which loses nothing where
+    p is close to q.
+    """
+    q, p = np.broadcast_arrays(np.asarray(q, dtype=float), np.asarray(p, dtype=float))
+    _check_shares(q=q, p=p)
+    inside = (p > 0) & (p < 1)
+    at = np.where(inside, p, 0.5)
+    gap = at - q
+    first = np.where(q > 0, q * _log1p_less(np.where(q > 0, -gap / at, 0.0)), 0.0)
+    second = np.where(q < 1, (1 - q) * _log1p_less(np.where(q < 1, gap / (1 - at), 0.0)), 0.0)
+    # where q is 0 or 1 one of the logarithms is missing, with its share of the linear term
+    linear = np.where(q > 0, -q * gap / at, 0.0) + np.where(q < 1, (1 - q) * gap / (1 - at), 0.0)
+    both = (q > 0) & (q < 1)
+    value = first + second + np.where(both, gap**2 / (at * (1 - at)), linear)
+    edge = np.where(p == q, 0.0, np.inf)
+    return np.maximum(np.where(inside, value, edge), 0.0)[()]
+
+
+def binary_kl_inverse(q: ArrayLike, c: ArrayLike) -> Any:
+    """kl+(q, c) = sup {p : kl(q || p) <= c}, by Newton's method from the right of the root, where it cannot overshoot.
+
+    The lower inverse is 1 - kl+(1 - q, c).
+    """
+    q, c = np.broadcast_arrays(np.asarray(q, dtype=float), np.asarray(c, dtype=float))
+    _check_shares(q=q)
+    if not (c >= 0).all():
+        raise ValueError(f"c must be a number >= 0; got {np.min(c)}.")
+    rest = 1.0 - q
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.where(q > 0, q * np.log(q), 0.0) - np.where(rest > 0, rest * np.log(rest), 0.0)
+        # both lie right of the root: Pinsker's inequality, and kl >= -entropy - (1-q) ln(1-p)
+        far = np.where(rest > 0, -np.expm1(-np.where(np.isinf(c), np.inf, c + entropy) / np.where(rest > 0, rest, 1.0)), 1.0)
+    p = np.minimum(np.minimum(q + np.sqrt(c / 2), far), 1.0)
+    for _ in range(_STEPS):
+        moving = (p > q) & (p < 1)
+        slope = np.where(moving, (p - q) / np.where(moving, p * (1 - p), 1.0), 1.0)
+        step = np.where(moving, (binary_kl(q, p) - c) / slope, 0.0)
+        new = np.clip(p - np.maximum(step, 0.0), q, 1.0)
+        if (np.abs(new - p) <= 1e-15 * p).all():
+            break
+        p = new
+    return p[()]
+
+
+def xi(n_rows: ArrayLike) -> Any:
+    """xi(m) = sum_k C(m, k) (k/m)^k (1 - k/m)^(m-k), the constant of the PAC-Bayes-kl bound; at most 2 sqrt(m).
+
+    By Abel's identity it is (m! / m^m) sum_{j <= m} m^j / j! = sqrt(2 pi m) e^s(m) Q(m + 1, m), with Stirling's remainder s(m)
+    and the regularised incomplete gamma function Q: no sum, and nothing that overflows.
+    """
+    m = np.asarray(n_rows, dtype=float)
+    if not (m >= 1).all():
+        raise ValueError(f"n_rows must be at least 1; got {np.min(m)}.")
+    return (np.sqrt(2 * np.pi * m) * np.exp(_stirling_remainder(m)) * gammaincc(m + 1, m))[()]
+
+
+def _stirling_remainder(m: Array) -> Array:
+    """ln m! - ((m + 1/2) ln m - m + ln(2 pi) / 2)."""
+    large = np.maximum(m, 30.0)
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * large**2)) / large**2) / large**2) / large
+    exact = gammaln(m + 1) - (m + 0.5) * np.log(m) + m - 0.5 * np.log(2 * np.pi)
+    return np.where(m >= 30, series, exact)
+
+
+def pac_bayes_kl(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, prior_mass: ArrayLike = 1.0) -> Any:
+    """kl+(risk, (KL + ln(xi(m) / (delta p))) / m): Maurer's form of Seeger's bound, for every posterior at once.
+
+    Parameters
+    ----------
+    risk : empirical Gibbs risk, in [0, 1]
+    kl : KL(posterior || prior); the prior must not depend on these rows
+    n_rows : m, the number of independent rows
+    delta : the probability with which the bound may fail
+    prior_mass : p, the prior weight of the choice that was made on the same rows (of n, say)
+    """
+    _check_delta(delta)
+    m = np.asarray(n_rows, dtype=float)
+    cost = np.asarray(kl, dtype=float) + np.log(xi(m)) - np.log(delta) - np.log(prior_mass)
+    return binary_kl_inverse(risk, cost / m)
+
+
+def catoni(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, c: ArrayLike) -> Any:
+    """[1 - exp(-C risk - (KL + ln(1/delta)) / m)] / (1 - exp(-C)): Catoni's bound, for a C chosen without these rows.
+
+    With C = lambda / m it is monotone in risk + KL / lambda, which is what the estimators minimise. Above 1 it says nothing.
+    """
+    _check_delta(delta)
+    c = np.asarray(c, dtype=float)
+    if not (c > 0).all():
+        raise ValueError(f"c must be a number > 0; got {np.min(c)}.")
+    exponent = c * np.asarray(risk) + (np.asarray(kl, dtype=float) - np.log(delta)) / np.asarray(n_rows, dtype=float)
+    return (np.expm1(-exponent) / np.expm1(-c))[()]
+
+
+def clopper_pearson(errors: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> Any:
+    """The largest error rate at which so few errors in so many rows have probability delta or more.
+
+    For a model that was fixed before these rows were looked at.
+    """
+    _check_delta(delta)
+    k, m = np.broadcast_arrays(np.asarray(errors, dtype=float), np.asarray(n_rows, dtype=float))
+    if not ((k >= 0) & (k <= m) & (m >= 1)).all():
+        raise ValueError("errors must lie between 0 and n_rows, and n_rows be at least 1.")
+    all_wrong = k == m
+    return np.where(all_wrong, 1.0, betaincinv(k + 1, np.where(all_wrong, 1.0, m - k), 1.0 - np.asarray(delta)))[()]
+
+
+def betting(losses: ArrayLike, delta: float) -> float:
+    """Upper bound on the mean of losses in [0, 1], by a bet on their being smaller (Waudby-Smith and Ramdas, 2024).
+
+    For each mean mu the capital prod_t (1 + b_t (mu - x_t)) would be a fair game; the bets b_t look at earlier rows only. The
+    bound is the smallest mu at which it has once exceeded 1 / delta. It adapts to the variance of the losses, and depends a
+    little on the order of the rows, which must be random.
+    """
+    _check_delta(delta)
+    x = np.asarray(losses, dtype=float)
+    if x.ndim != 1 or not len(x) or not ((x >= 0) & (x <= 1)).all():
+        raise ValueError("losses must be a sequence of numbers between 0 and 1, at least one.")
+    count = np.arange(1, len(x) + 1)
+    means = (0.5 + np.cumsum(x)) / (count + 1)
+    variances = (0.25 + np.cumsum((x - means) ** 2)) / (count + 1)
+    before = np.concatenate([[0.25], variances[:-1]])
+    wanted = np.sqrt(2 * np.log(1 / delta) / (before * len(x)))
+    low, high = float(x.mean()), 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        bets = np.minimum(wanted, 0.75 / (1.0 - middle))
+        wealth = np.cumsum(np.log1p(bets * (middle - x)))
+        if wealth.max() >= -np.log(delta):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _check_delta(delta: ArrayLike) -> None:
+    values = np.asarray(delta, dtype=float)
+    if not ((values > 0) & (values < 1)).all():
+        raise ValueError(f"delta must lie between 0 and 1; got {delta}.")
+
+
+def _check_shares(**shares: Array) -> None:
+    for name, values in shares.items():
+        if not ((values >= 0) & (values <= 1)).all():
+            raise ValueError(f"{name} must lie between 0 and 1; got {values[~((values >= 0) & (values <= 1))][0]}.")
