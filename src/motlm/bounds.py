@@ -67,7 +67,7 @@ def binary_kl_inverse(q: ArrayLike, c: ArrayLike) -> Any:
     for _ in range(_STEPS):
         moving = (p > q) & (p < 1)
         slope = np.where(moving, (p - q) / np.where(moving, p * (1 - p), 1.0), 1.0)
-        step = np.where(moving, (binary_kl(q, p) - c) / slope, 0.0)
+        step = (binary_kl(q, np.where(moving, p, q)) - np.where(moving, c, 0.0)) / slope
         new = np.clip(p - np.maximum(step, 0.0), q, 1.0)
         if (np.abs(new - p) <= 1e-15 * p).all():
             break
@@ -92,7 +92,7 @@ def _stirling_remainder(m: Array) -> Array:
     large = np.maximum(m, 30.0)
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * large**2)) / large**2) / large**2) / large
     exact = gammaln(m + 1) - (m + 0.5) * np.log(m) + m - 0.5 * np.log(2 * np.pi)
-    return np.where(m >= 30, series, exact)
+    return np.asarray(np.where(m >= 30, series, exact))
 
 
 def pac_bayes_kl(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, prior_mass: ArrayLike = 1.0) -> Any:
@@ -171,7 +171,7 @@ def betting(losses: ArrayLike, delta: float) -> float:
 def _check_delta(delta: ArrayLike) -> None:
     values = np.asarray(delta, dtype=float)
     if not ((values > 0) & (values < 1)).all():
-        raise ValueError(f"delta must lie between 0 and 1; got {delta}.")
+        raise ValueError(f"delta must lie between 0 and 1; got {delta!r}.")
 
 
 def _check_shares(**shares: Array) -> None:
