@@ -11,8 +11,9 @@ from helpers import differences, random_posterior, random_rows
 from scipy.integrate import quad
 from scipy.stats import gamma, ncx2
 
+from motlm.combinations import COMBINATIONS, gates
 from motlm.losses import LOSSES, Squared, ZeroOne
-from motlm.objective import VICINITIES, KnownCenters, LearnedCenters, Objective, gates, with_best_models
+from motlm.objective import VICINITIES, KnownCenters, LearnedCenters, Objective, with_best_models
 from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows
 
@@ -113,11 +114,12 @@ def test_the_papers_formulas_literally(loss, vicinity, n: int, rng: np.random.Ge
 # -- laws --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("combine", COMBINATIONS)
 @pytest.mark.parametrize("scale", ["free", "unit"])
 @pytest.mark.parametrize("n", [0, 1, 3])
 @EACH_VICINITY
 @EACH_LOSS
-def test_gradient_matches_differences(loss, vicinity, n: int, scale: str, rng: np.random.Generator) -> None:
+def test_gradient_matches_differences(loss, vicinity, n: int, scale: str, combine: str, rng: np.random.Generator) -> None:
     for d in (1, 4):
         q = random_posterior(rng, n, d, vicinity)
         free = [*FIELDS]
@@ -125,7 +127,8 @@ def test_gradient_matches_differences(loss, vicinity, n: int, scale: str, rng: n
             free.append("coef_scale")
         if vicinity.learned:
             free += ["center", "center_scale"]
-        objective = Objective(loss, vicinity, Prior(), random_rows(rng, 40, q, vicinity, loss), 1.5)
+        rows = random_rows(rng, 40, q, vicinity, loss)
+        objective = Objective(loss, vicinity, Prior(), rows, 1.5, combination=COMBINATIONS[combine])
         packing = Packing(q, free)
         _, partials = objective.value_and_gradient(q)
         gradient = packing.pack_gradient(q, partials)

@@ -23,6 +23,7 @@ LINE = [
     "bounds",
     "vicinity",
     "losses",
+    "combinations",
     "divergence",
     "posterior",
     "rows",

@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 from . import prediction
 from ._typing import AnyArray, Array, Booleans, Integers
 from .columns import Columns, check_finite, check_present, has_text, is_frame
+from .combinations import COMBINATIONS, Combination
 from .localities import Locality, LocalModel, Units, moments
 from .losses import Loss, Squared, ZeroOne
 from .objective import BLOCK, KnownCenters, LearnedCenters, Objective, Vicinity, lookup_of
@@ -113,12 +114,13 @@ class _Problem:
     metric: _Metric | None
     vicinity: Vicinity
     loss: Loss
+    combination: Combination
     prior: Prior
     free: tuple[str, ...]
 
     def objective(self, n_localities: int, inverse_temperature: float) -> Objective:
         prior = self.prior if n_localities == len(np.asarray(self.prior.radius_shape)) else self.prior.keep(range(n_localities))
-        return Objective(self.loss, self.vicinity, prior, self.rows, inverse_temperature)
+        return Objective(self.loss, self.vicinity, prior, self.rows, inverse_temperature, combination=self.combination)
 
     def rows_of(self, X: Array, target: Array, weight: Array | None = None) -> Rows:
         """These rows in the units of the problem; in float32 where they are, and are many."""
@@ -360,7 +362,8 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             metric = _Metric.of(self.metric, units.standardized(table.X) * varies, table.weight)
         prior = (Prior() if self.prior is None else self.prior).expanded(n, len(varies))
         prior = replace(prior, center=np.asarray(prior.center)[:, varies], coef=np.asarray(prior.coef)[:, varies])
-        problem = _Problem(units, varies, _NO_ROWS, places, metric, vicinity, self._loss, prior, tuple(free))
+        combination = COMBINATIONS[self._combine()]
+        problem = _Problem(units, varies, _NO_ROWS, places, metric, vicinity, self._loss, combination, prior, tuple(free))
         return replace(problem, rows=problem.rows_of(table.X, table.target, table.weight))
 
     def _said_of(self, problem: _Problem, posterior: Posterior, rows: Rows) -> tuple[Array, float]:
@@ -632,12 +635,13 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             ("solver", tuple(SOLVERS)),
             ("overlap", prediction.OVERLAPS),
             ("coef_scale", ("free", "unit")),
+            ("combine", tuple(COMBINATIONS)),
             ("handle_unknown", ("error", "ignore")),
             ("select", ("held-out", "bound")),
             ("warm_start", (True, False)),
             ("standardize", (True, False)),
         ):
-            value = getattr(self, name, allowed[0])  # the regressor has no coef_scale
+            value = getattr(self, name, allowed[0])  # the regressor has no coef_scale, no combine
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
         if self.prior is not None and not isinstance(self.prior, Prior):
@@ -692,6 +696,9 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _free_coef_scale(self) -> bool:
         return True
+
+    def _combine(self) -> str:
+        return "sum"
 
     def _score_said(self, said: Array, rows: Rows) -> float:
         """Score of what was said of rows with standardised targets."""
@@ -914,7 +921,10 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
             which="the smallest that held-out rows do not tell from the best (by a standard error of the difference)",
             coef_scale="""
     coef_scale : "free" or "unit", default="free"
-        Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free has the lower minimum.""",
+        Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free has the lower minimum.
+    combine : "sum" or "any", default="sum"
+        The loss of a row to which several models apply: the sum of theirs, as in the paper, or the probability that any of
+        them errs, which is never more.""",
             units="",
             bound="Catoni's bound on the risk",
         )
@@ -956,6 +966,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         max_time: float | None = None,
         warm_start: bool = False,
         coef_scale: str = "free",
+        combine: str = "sum",
         overlap: str = "nearest",
         standardize: bool = True,
         prior: Prior | None = None,
@@ -978,6 +989,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         self.max_time = max_time
         self.warm_start = warm_start
         self.coef_scale = coef_scale
+        self.combine = combine
         self.overlap = overlap
         self.standardize = standardize
         self.prior = prior
@@ -1048,6 +1060,9 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
 
     def _free_coef_scale(self) -> bool:
         return self.coef_scale == "free"
+
+    def _combine(self) -> str:
+        return self.combine
 
     def _score_said(self, said: Array, rows: Rows) -> float:
         return float(accuracy_score(rows.target, np.where(said > 0, 1.0, -1.0), sample_weight=rows.weight))

@@ -2,7 +2,8 @@
 
     L_S(Q) = sum_rows weight [ sum_i omega_i l_i + prod_i (1 - omega_i) l_ext ] / sum_rows weight
 
-with omega_i the row's membership in locality i and l_i the Gibbs loss of model i: eqs. 18, 21, 43 and 46 of the paper.
+with omega_i the row's membership in locality i and l_i the Gibbs loss of model i: eqs. 18, 21, 43 and 46 of the paper. Another
+combination of the l_i can take the place of the bracket.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from . import divergence
 from ._typing import Array
+from .combinations import SUM, Combination, gates
 from .losses import Loss
 from .posterior import Posterior, Prior
 from .rows import Rows
@@ -32,7 +34,6 @@ __all__ = [
     "Vicinity",
     "block_loss",
     "block_sums",
-    "gates",
     "locate",
     "lookup_of",
     "models_and_distances",
@@ -84,28 +85,6 @@ class BlockSums(NamedTuple):
     moments: Array  # (4, n_parts) of the look-up
 
 
-def gates(omega: Array) -> tuple[Array, Array]:
-    """(omega_1, .., omega_n, prod(1 - omega)) along the first axis, and prod over j != i of (1 - omega_j) for each i.
-
-    By prefix and suffix products, never by a division.
-    """
-    n = len(omega)
-    gate = np.empty((n + 1, *omega.shape[1:]), dtype=omega.dtype)
-    gate[:n] = omega
-    if n == 0:
-        gate[0] = 1.0
-        return gate, np.empty_like(omega)
-    outside, others = 1.0 - omega, np.empty_like(omega)
-    others[0] = 1.0
-    for i in range(1, n):
-        np.multiply(others[i - 1], outside[i - 1], out=others[i])
-    np.multiply(others[-1], outside[-1], out=gate[n])
-    for i in range(n - 2, -1, -1):  # outside becomes the suffix product
-        others[i] *= outside[i + 1]
-        outside[i] *= outside[i + 1]
-    return gate, others
-
-
 def lookup_of(vicinity: Vicinity, posterior: Posterior, dtype: Any = np.float64) -> Lookup:
     """The memberships of all localities, for rows to look up."""
     return Lookup.of(vicinity.tables(posterior), dtype)
@@ -154,16 +133,23 @@ def locate(vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows)
     return Located(mean, place, lookup.look_up(lookup.value, place))
 
 
-def block_loss(loss: Loss, vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows) -> float:
+def block_loss(
+    loss: Loss, combination: Combination, vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows
+) -> float:
     """The weighted sum of the loss over a block of rows."""
     mean, _, omega = locate(vicinity, lookup, posterior, rows)
-    gate, _ = gates(omega)
-    gate *= rows.weight
-    return float(np.vdot(gate, loss.value_and_partials(rows.target, mean, variances(posterior, rows)).value))
+    value = loss.value_and_partials(rows.target, mean, variances(posterior, rows)).value
+    return float(rows.weight @ combination.value(omega, value))
 
 
 def block_sums(
-    loss: Loss, vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows, located: Located | None = None
+    loss: Loss,
+    combination: Combination,
+    vicinity: Vicinity,
+    lookup: Lookup,
+    posterior: Posterior,
+    rows: Rows,
+    located: Located | None = None,
 ) -> BlockSums:
     """The chain rule, written once: from the kernels' partials to those of the posterior's fields.
 
@@ -172,16 +158,10 @@ def block_sums(
     n = posterior.n_localities
     mean, place, omega = locate(vicinity, lookup, posterior, rows) if located is None else located
     model = loss.value_and_partials(rows.target, mean, variances(posterior, rows))
-    gate, others = gates(omega)
+    value, by_omega, gate = combination.value_and_partials(omega, model.value)
+    total = float(rows.weight @ value)
     if not rows.unweighted:
         gate *= rows.weight
-    total = float(np.vdot(gate, model.value))
-
-    # by_omega = weight (l_i - l_ext prod over j != i of (1 - omega_j))
-    by_omega = others
-    by_omega *= model.value[n]
-    np.subtract(model.value[:n], by_omega, out=by_omega)
-    if not rows.unweighted:
         by_omega *= rows.weight
     by_score = np.empty((2 * n + 1, len(rows)), dtype=gate.dtype) if vicinity.learned else np.empty_like(gate)
     by_mean = np.multiply(gate, model.mean, out=by_score[: n + 1])
@@ -277,6 +257,7 @@ class Objective:
     rows: Rows
     inverse_temperature: float
     block: int = BLOCK
+    combination: Combination = SUM
 
     def lookup(self, posterior: Posterior) -> Lookup:
         return lookup_of(self.vicinity, posterior, self.rows.features.dtype)
@@ -293,7 +274,7 @@ class Objective:
         partials = {field.name: np.zeros_like(getattr(posterior, field.name)) for field in fields(Posterior)}
         loss, moments = 0.0, np.zeros(lookup.value.shape)
         for rows, one in zip(self.rows.blocks(self.block), known, strict=False):
-            sums = block_sums(self.loss, self.vicinity, lookup, typed, rows, one)
+            sums = block_sums(self.loss, self.combination, self.vicinity, lookup, typed, rows, one)
             loss += sums.loss
             moments += sums.moments
             for name, total in partials.items():
@@ -311,7 +292,10 @@ class Objective:
         lookup = self.lookup(posterior) if lookup is None else lookup
         typed = posterior.astype(self.rows.features.dtype)
         blocks = self.rows.blocks(self.block)
-        return sum(block_loss(self.loss, self.vicinity, lookup, typed, rows) for rows in blocks) / self.total_weight
+        return (
+            sum(block_loss(self.loss, self.combination, self.vicinity, lookup, typed, rows) for rows in blocks)
+            / self.total_weight
+        )
 
     def value(self, posterior: Posterior, lookup: Lookup | None = None) -> float:
         return self.gibbs_risk(posterior, lookup) + self.kl(posterior) / (self.inverse_temperature * self.total_weight)

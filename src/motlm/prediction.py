@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from ._typing import Array, Booleans, Integers
-from .objective import Vicinity, gates, models_and_distances, variances
+from .combinations import gates
+from .objective import Vicinity, models_and_distances, variances
 from .posterior import Posterior
 from .rows import Rows
 from .vicinity import Lookup, half_distance

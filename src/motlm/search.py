@@ -21,7 +21,8 @@ from threadpoolctl import threadpool_limits
 from . import starts
 from ._typing import Array
 from .bounds import catoni
-from .objective import Objective, gates, locate, lookup_of, variances
+from .combinations import gates
+from .objective import Objective, locate, lookup_of, variances
 from .optimise import SOLVERS, Solution, eliminates, value_at
 from .posterior import Posterior
 from .watch import Deadline, Watch

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ._typing import Array, Booleans
+from .combinations import gates
 from .losses import Loss
-from .objective import Objective, gates, locate, lookup_of, variances
+from .objective import Objective, locate, lookup_of, variances
 from .posterior import Posterior
 from .rows import Rows
 

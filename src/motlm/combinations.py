@@ -1,0 +1,101 @@
+"""How the losses of the models that apply to a row make one loss: their sum, or whether any of them errs. With partials."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ._typing import Array
+
+__all__ = ["COMBINATIONS", "SUM", "AnyErrs", "Combination", "Combined", "Sum", "gates", "leave_one_out"]
+
+
+class Combined(NamedTuple):
+    """The loss of each row, and its partials."""
+
+    value: Array  # (n_rows,)
+    omega: Array  # (n_localities, n_rows), with respect to the memberships
+    losses: Array  # (n_localities + 1, n_rows), with respect to the models' losses
+
+
+class Combination(Protocol):
+    """A function of memberships omega, (n_localities, n_rows), and the models' losses, (n_localities + 1, n_rows)."""
+
+    name: str
+
+    def value(self, omega: Array, losses: Array) -> Array: ...
+
+    def value_and_partials(self, omega: Array, losses: Array) -> Combined: ...
+
+
+def leave_one_out(factors: Array) -> tuple[Array, Array]:
+    """The product of all factors along the first axis, and for each of them the product of the others.
+
+    By prefix and suffix products, never by a division. The factors are overwritten.
+    """
+    n = len(factors)
+    if n == 0:
+        return np.ones(factors.shape[1:], dtype=factors.dtype), np.empty_like(factors)
+    others = np.empty_like(factors)
+    others[0] = 1.0
+    for i in range(1, n):
+        np.multiply(others[i - 1], factors[i - 1], out=others[i])
+    product = others[-1] * factors[-1]
+    for i in range(n - 2, -1, -1):  # a factor becomes the suffix product
+        others[i] *= factors[i + 1]
+        factors[i] *= factors[i + 1]
+    return product, others
+
+
+def gates(omega: Array) -> tuple[Array, Array]:
+    """(omega_1, .., omega_n, prod(1 - omega)) along the first axis, and prod over j != i of (1 - omega_j) for each i."""
+    gate = np.empty((len(omega) + 1, *omega.shape[1:]), dtype=omega.dtype)
+    gate[:-1] = omega
+    gate[-1], others = leave_one_out(1.0 - omega)
+    return gate, others
+
+
+class Sum:
+    """sum_i omega_i l_i + l_ext prod_i (1 - omega_i): the paper's. Models that apply together add their losses."""
+
+    name = "sum"
+
+    def value(self, omega: Array, losses: Array) -> Array:
+        return np.asarray(np.einsum("ij,ij->j", gates(omega)[0], losses))
+
+    def value_and_partials(self, omega: Array, losses: Array) -> Combined:
+        gate, others = gates(omega)
+        value = np.einsum("ij,ij->j", gate, losses)
+        others *= losses[-1]
+        return Combined(value, np.subtract(losses[:-1], others, out=others), gate)
+
+
+class AnyErrs:
+    """1 - prod_i (1 - omega_i l_i) + l_ext prod_i (1 - omega_i): the probability that some applicable model errs.
+
+    The losses are probabilities of error, independent under the posterior, as memberships are. It lies in [0, 1], is at most
+    the sum, and at least the error of every rule that lets an applicable model speak.
+    """
+
+    name = "any"
+
+    def value(self, omega: Array, losses: Array) -> Array:
+        outside = np.prod(1.0 - omega, axis=0)
+        return np.asarray(1.0 - np.prod(1.0 - omega * losses[:-1], axis=0) + losses[-1] * outside)
+
+    def value_and_partials(self, omega: Array, losses: Array) -> Combined:
+        inside = losses[:-1]
+        right, right_others = leave_one_out(1.0 - omega * inside)
+        outside, outside_others = leave_one_out(1.0 - omega)
+        by_losses = np.empty_like(losses)
+        np.multiply(omega, right_others, out=by_losses[:-1])
+        by_losses[-1] = outside
+        value = 1.0 - right + losses[-1] * outside
+        right_others *= inside
+        outside_others *= losses[-1]
+        return Combined(value, np.subtract(right_others, outside_others, out=right_others), by_losses)
+
+
+SUM = Sum()
+COMBINATIONS: dict[str, Combination] = {one.name: one for one in (SUM, AnyErrs())}
