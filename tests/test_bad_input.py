@@ -259,7 +259,7 @@ def test_too_few_rows_to_choose_the_temperature(Estimator) -> None:
     if Estimator is LocalMixtureClassifier:
         with pytest.warns(UserWarning, match="2 distinct rows are too few to hold some out"):
             model = fit(Estimator, X, y, n_localities=0, inverse_temperature="auto")
-        assert model.inverse_temperature_ == 1.0
+        assert model.inverse_temperature_ == 0.5
     else:
         assert fit(Estimator, X, y, n_localities=0, inverse_temperature="auto").predict(X).shape == (2,)
 

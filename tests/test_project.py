@@ -35,6 +35,8 @@ LINE = [
     "prediction",
     "columns",
     "localities",
+    "problem",
+    "learning",
     "estimators",
     "preprocessing",
     "baselines",

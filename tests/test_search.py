@@ -20,7 +20,7 @@ from helpers import random_posterior, random_rows
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, estimators
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, learning
 from motlm.datasets import make_clf_case1, make_clf_case2
 from motlm.losses import LOSSES, ZeroOne
 from motlm.objective import LearnedCenters, Objective
@@ -571,8 +571,8 @@ def test_an_interrupt_at_the_very_end_is_said(monkeypatch: pytest.MonkeyPatch, r
         time.sleep(0.01)
         return original(self, *arguments)
 
-    original = LocalMixtureRegressor._without_dead
-    monkeypatch.setattr(LocalMixtureRegressor, "_without_dead", finish)
+    original = learning.Learning._without_dead
+    monkeypatch.setattr(learning.Learning, "_without_dead", finish)
     X = rng.normal(size=(30, 1))
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         LocalMixtureRegressor(0, inverse_temperature=1.0).fit(X, X[:, 0])
@@ -602,7 +602,7 @@ def test_float32_is_computed_in_float32_where_rows_are_many(monkeypatch: pytest.
     double = LocalMixtureClassifier(**arguments).fit(X, y)
     few = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
     seen = []
-    monkeypatch.setattr("motlm.estimators._LARGE", 1000)
+    monkeypatch.setattr("motlm.problem.LARGE", 1000)
     monkeypatch.setattr("motlm.objective.Objective.sums", spied(Objective.sums, seen))
     single = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
     assert set(seen) == {np.dtype(np.float32)}
@@ -652,10 +652,10 @@ def test_any_number_of_jobs_with_learned_centres(n_jobs: int) -> None:
     assert [record.objective for record in models[0].path_] == [record.objective for record in models[1].path_]
 
 
-def _outcome(n: int, temperature: float, losses: list[float], score: float) -> estimators._Outcome:
+def _outcome(n: int, temperature: float, losses: list[float], score: float) -> learning.Outcome:
     posterior = SimpleNamespace(n_localities=n)
     solution = SimpleNamespace(posterior=posterior, inverse_temperature=temperature)
-    return estimators._Outcome([solution], score, np.array(losses), (score, 0.0))
+    return learning.Outcome([solution], score, np.array(losses), (score, 0.0))
 
 
 def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
@@ -667,22 +667,22 @@ def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
     fewer = _outcome(0, 1.0, noisy, 0.90)
     weight = np.ones(100)
     every = [best, close, worse, fewer]
-    assert estimators._chosen(every, weight, 1.0) is close
-    assert estimators._chosen(every, weight, 0.5) is best
-    assert estimators._chosen(every, 1e-6 * weight, 1.0) is close  # whatever the unit of the weights
-    assert estimators._chosen([best, worse, fewer], weight, 1.0) is best
-    assert estimators._chosen(every, None, 1.0) is best
+    assert learning.chosen(every, weight, 1.0) is close
+    assert learning.chosen(every, weight, 0.5) is best
+    assert learning.chosen(every, 1e-6 * weight, 1.0) is close  # whatever the unit of the weights
+    assert learning.chosen([best, worse, fewer], weight, 1.0) is best
+    assert learning.chosen(every, None, 1.0) is best
     many = [
         _outcome(one.n_localities, one.solutions[0].inverse_temperature, list(np.repeat(one.losses, 4)), one.score)
         for one in every
     ]
-    assert estimators._chosen(many, np.ones(400), 1.0) is many[0]  # more rows tell more
+    assert learning.chosen(many, np.ones(400), 1.0) is many[0]  # more rows tell more
 
 
 def test_growth_ends_when_it_is_in_vain() -> None:
     rising = [_outcome(n, 1.0, [0.0], 0.5 + 0.1 * n) for n in range(4)]
-    assert not estimators._in_vain(rising)
+    assert not learning.in_vain(rising)
     flat = [*rising, _outcome(4, 1.0, [0.0], 0.8), _outcome(5, 1.0, [0.0], 0.75)]
-    assert not estimators._in_vain(flat[:-1])
-    assert estimators._in_vain(flat)
-    assert not estimators._in_vain(rising[:2])
+    assert not learning.in_vain(flat[:-1])
+    assert learning.in_vain(flat)
+    assert not learning.in_vain(rising[:2])

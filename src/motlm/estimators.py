@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score, pairwise_distances, r2_score
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
@@ -27,21 +26,19 @@ from threadpoolctl import threadpool_limits
 from . import prediction
 from ._typing import AnyArray, Array, Booleans, Integers
 from .columns import Columns, check_finite, check_present, has_text, is_frame
-from .combinations import COMBINATIONS, Combination
+from .combinations import COMBINATIONS
+from .learning import ByAccuracy, ByR2, Found, Judge, Learning
 from .localities import Locality, LocalModel, Units, moments
 from .losses import Loss, Squared, ZeroOne
-from .objective import BLOCK, KnownCenters, LearnedCenters, Objective, Vicinity, lookup_of
-from .optimise import SOLVERS, Record, Solution
+from .objective import BLOCK, KnownCenters, LearnedCenters, Vicinity, lookup_of
+from .optimise import SOLVERS, Record
 from .posterior import Posterior, Prior
-from .rows import Rows, distinct_rows, held_out
-from .search import Search, catoni_bound
+from .problem import NO_ROWS, Metric, Problem, Table
+from .rows import Rows, distinct_rows
 from .watch import Watch
 
 __all__ = ["LocalMixtureClassifier", "LocalMixtureRegressor"]
 
-_PATIENCE = 2  # sizes that bring nothing before growth ends
-_FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
-_LARGE = 50_000  # rows from which float32 tables are computed with in float32
 CLASSIFICATION_TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 8.0)  # tuned on two splits of Banana and wdbc, 0.5 on ten of KEEL's eight sets
 REGRESSION_TEMPERATURES = (1.0, 4.0, 16.0, 64.0)  # tuned on two splits of Stock and Concrete
 _AXIS_METRICS = (
@@ -53,132 +50,13 @@ _AXIS_METRICS = (
     "chebyshev",
     "minkowski",
 )  # a ball reaches radius along each axis
-_NO_ROWS = Rows.of(np.empty((0, 0)), np.empty(0))
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Encoded rows of positive weight, in the user's units."""
-
-    X: Array
-    target: Array
-    weight: Array
-
-    def part(self, rows: Any) -> _Table:
-        return _Table(self.X[rows], self.target[rows], self.weight[rows])
-
-
-@dataclass(frozen=True)
-class _Metric:
-    """A metric between standardised rows, with what it takes from the training rows."""
-
-    name: Any
-    arguments: dict[str, Array]
-
-    @classmethod
-    def of(cls, name: Any, Z: Array, weight: Array) -> _Metric:
-        """Two metrics have scales of their own, which scikit-learn would take anew from whatever rows it is given."""
-        share = weight / weight.sum()
-        if isinstance(name, str) and name == "seuclidean":
-            variance = moments(Z, share)[1] ** 2
-            return cls(name, {"V": np.where(variance > 0, variance, 1.0)})
-        if isinstance(name, str) and name == "mahalanobis":
-            return cls(name, {"VI": np.linalg.pinv(np.atleast_2d(np.cov(Z, rowvar=False, aweights=share, ddof=0)))})
-        return cls(name, {})
-
-    def distances(self, Z: Array, points: Array) -> Array:
-        if len(points) == 0:
-            return np.empty((len(Z), 0))
-        try:
-            distance = np.asarray(pairwise_distances(Z, points, metric=self.name, **self.arguments), dtype=float)
-        except (ValueError, TypeError) as error:
-            raise ValueError(
-                f"metric={self.name!r} gave no distances between rows and points_of_interest ({error}). Give a name that "
-                "scikit-learn's pairwise_distances knows, or a function of two rows."
-            ) from error
-        if not (np.isfinite(distance).all() and (distance >= 0).all()):
-            raise ValueError(
-                f"metric={self.name!r} gave distances that are negative or not finite; a distance must be a number >= 0."
-            )
-        return distance
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """Rows in standardised units, and all that a search over them needs but lambda."""
-
-    units: Units
-    varies: Booleans  # which columns the models and learned centres see
-    rows: Rows
-    points: Array | None
-    metric: _Metric | None
-    vicinity: Vicinity
-    loss: Loss
-    combination: Combination
-    prior: Prior
-    free: tuple[str, ...]
-
-    def objective(self, n_localities: int, inverse_temperature: float) -> Objective:
-        prior = self.prior if n_localities == len(np.asarray(self.prior.radius_shape)) else self.prior.keep(range(n_localities))
-        return Objective(self.loss, self.vicinity, prior, self.rows, inverse_temperature, combination=self.combination)
-
-    def rows_of(self, X: Array, target: Array, weight: Array | None = None) -> Rows:
-        """These rows in the units of the problem; in float32 where they are, and are many."""
-        Z = self._standardized(X)
-        distance = None
-        if self.points is not None and self.metric is not None:
-            distance = self.metric.distances(Z, self.points)
-        if not self.varies.all():
-            Z = np.ascontiguousarray(Z[:, self.varies])
-        target = (target - self.units.target_center) / self.units.target_scale
-        if X.dtype == np.float32 and len(X) >= _LARGE:
-            weight = np.ones(len(X), dtype=np.float32) if weight is None else weight.astype(np.float32)
-            distance = np.empty((len(X), 0), dtype=np.float32) if distance is None else distance.astype(np.float32)
-            return Rows.of(Z.astype(np.float32), target.astype(np.float32), weight, distance)
-        return Rows.of(Z, target, weight, distance)
-
-    def _standardized(self, X: Array) -> Array:
-        """All columns; the constant ones, which a metric sees too, are 0."""
-        Z = self.units.standardized(X)
-        if not self.varies.all():
-            Z *= self.varies
-        return Z
-
-    def keep(self, kept: list[int]) -> _Problem:
-        """The problem with these localities alone."""
-        fewer = replace(self, prior=self.prior.keep(kept))
-        if self.points is None:
-            return fewer
-        return replace(fewer, rows=replace(self.rows, distance=self.rows.distance[:, kept]), points=self.points[kept])
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A solution, the problem it solves, and which of the localities it has left."""
-
-    solution: Solution
-    problem: _Problem
-    kept: list[int]
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """The minima found for one number of localities and one inverse temperature, best first, and what speaks for them."""
-
-    solutions: list[Solution]
-    score: float | None  # of held-out rows
-    losses: Array  # of each of them; none without them
-    merit: tuple[float, ...]  # the larger the better
-
-    @property
-    def n_localities(self) -> int:
-        return self.solutions[0].posterior.n_localities
 
 
 class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     """What the two estimators share."""
 
     _loss: Loss
+    _judge: Judge
     _scale_target: bool
     _auto_temperatures: tuple[float, ...]
     _standard_errors: float  # by which a smaller lambda may seem worse on held-out rows than the best
@@ -186,12 +64,12 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     # -- the recipe ---------------------------------------------------------------------------------------------------
 
-    def _fit(self, table: _Table, points: Array | None, names: tuple[str, ...], validation: Callable[[], _Table | None]) -> None:
+    def _fit(self, table: Table, points: Array | None, names: tuple[str, ...], validation: Callable[[], Table | None]) -> None:
         """Merge equal rows, choose n and lambda if there is a choice, search, drop what no row belongs to, keep."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         varies = moments(table.X, table.weight / table.weight.sum())[1] > 0
         merged = distinct_rows(table.X[:, varies], table.target, table.weight, rng)
-        rows = _Table(table.X[merged.first], table.target[merged.first], merged.weight)
+        rows = Table(table.X[merged.first], table.target[merged.first], merged.weight)
         typical, _ = moments(rows.X, rows.weight / rows.weight.sum())
         sizes = self._sizes(points, len(rows.X), len(table.X))
         if len(rows.X) > 1 and not varies.all():
@@ -205,135 +83,47 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         before = self._resumed(whole, names) if self.warm_start else None
         self._typical = typical
         chosen_by = validation()  # needs what is typical, for unknown categories
-        records: list[Record] = []
         # a block's products are small: more threads of BLAS only wait for each other
         with Watch(self.max_time, self.verbose > 0) as watch, threadpool_limits(limits=1, user_api="blas"):
-            found = self._learn(rows, whole, points, sizes, before, chosen_by, rng, watch, records)
+            learning = self._learning(watch, rng)
+            found = learning.learn(
+                rows, whole, lambda part: self._problem(part, points, max(sizes), varies), sizes, before, chosen_by
+            )
         self._warn_of_end(found, sizes, watch, rows)
-        self._keep(found, table, None if points is None else points[found.kept], names, records)
+        self._keep(found, table, None if points is None else points[found.kept], names, learning.records)
 
-    def _learn(
-        self,
-        table: _Table,
-        whole: _Problem,
-        points: Array | None,
-        sizes: list[int],
-        before: tuple[Posterior, float] | None,
-        validation: _Table | None,
-        rng: np.random.Generator,
-        watch: Watch,
-        records: list[Record],
-    ) -> _Found:
-        temperatures = sorted(self._temperatures(), reverse=True)
-        if before is not None and (len(temperatures) == 1 or before[1] in temperatures):
-            temperatures = [before[1]] if before[1] in temperatures else temperatures
-            n = min(before[0].n_localities, max(sizes)) if len(sizes) > 1 else sizes[0]
-            search = self._searching(whole, watch)
-            watch.plan(2)
-            return self._finish(whole, search.resume(n, temperatures[0], before[0], rng), watch, records)
-        problem, held = whole, None
-        if len(sizes) * len(temperatures) > 1 and self.select == "held-out":
-            if validation is not None:
-                held = whole.rows_of(validation.X, validation.target, validation.weight)
-            else:
-                mask = held_out(table.target, self.validation_fraction, stratify=not self._scale_target)
-                if mask is None or (points is None and min(sizes) > (~mask).sum()):
-                    self._warn_of_few(len(table.X), sizes, temperatures)
-                    sizes, temperatures = sizes[:1], temperatures[-1:]
-                else:
-                    rest = table.part(mask)
-                    problem = self._problem(table.part(~mask), points, max(sizes), whole.varies)
-                    held = problem.rows_of(rest.X, rest.target, rest.weight)
-                    sizes = [n for n in sizes if points is not None or n <= (~mask).sum()]
-        outcomes = self._explored(problem, held, sizes, temperatures, rng, watch, records)
-        chosen = _chosen(outcomes, None if held is None else held.weight, self._standard_errors)
-        if watch.over() and problem is not whole:
-            return self._finish(problem, chosen.solutions, watch, records)
-        seeds = chosen.solutions[:1]  # what was chosen, if on these rows
-        if problem is not whole:  # the same localities, in the units of all rows
-            seeds = [
-                replace(one, posterior=_in_units(one.posterior, problem.units, whole.units, whole)) for one in chosen.solutions
-            ]
-        return self._finish(whole, seeds, watch, records)
-
-    def _explored(
-        self,
-        problem: _Problem,
-        held: Rows | None,
-        sizes: list[int],
-        temperatures: list[float],
-        rng: np.random.Generator,
-        watch: Watch,
-        records: list[Record],
-    ) -> list[_Outcome]:
-        """The minima for every number of localities and inverse temperature, as far as time allows."""
-        search = self._searching(problem, watch)
-        ladder = range(max(sizes) + 1) if search.grows else sizes  # a mixture of n grows from one of n - 1
-        watch.plan(sum(search.cost(n, len(temperatures) if n in sizes else 1) for n in ladder) + 1)
-        widest = min(max(temperatures), 2.0 * self._anchor) if search.grows else max(temperatures)
-        anchor = min(widest, self._anchor)
-        outcomes: list[_Outcome] = []
-        leaders: list[Solution] = []
-        for n in ladder:
-            if outcomes and (watch.over() or _in_vain(outcomes)):
-                break
-            leaders = search.explore(n, anchor if n <= _FEW else widest, rng, leaders)
-            if n not in sizes:
-                continue
-            for solutions in search.along(leaders, temperatures, rng).values():
-                outcome = self._outcome(problem, held, solutions, len(sizes) * len(temperatures))
-                outcomes.append(outcome)
-                records += [
-                    _record("search", rank, one, problem.units, outcome if rank == 0 else None)
-                    for rank, one in enumerate(outcome.solutions)
-                ]
-        return outcomes
-
-    def _outcome(self, problem: _Problem, held: Rows | None, solutions: list[Solution], n_choices: int) -> _Outcome:
-        ranked = sorted(solutions, key=lambda one: one.objective)
-        if held is not None:
-            said, risk = self._said_of(problem, ranked[0].posterior, held)
-            score = self._score_said(said, held)
-            return _Outcome(ranked, score, self._losses_said(said, held), (score, -risk))
-        return _Outcome(ranked, None, np.empty(0), (-self._bound(ranked[0], float(problem.rows.weight.sum()), n_choices),))
-
-    def _finish(self, problem: _Problem, seeds: Sequence[Solution], watch: Watch, records: list[Record]) -> _Found:
-        """The best of these minima, searched to the end on all rows, without localities that no row belongs to."""
-        search = self._searching(problem, watch)
-        n, temperature = seeds[0].posterior.n_localities, seeds[0].inverse_temperature
-        ends = search.polish(problem.objective(n, temperature), [seed.posterior for seed in seeds], tol=None)
-        every = [self._without_dead(_Found(end, problem, list(range(n))), watch) for end in ends]
-        every.sort(key=lambda found: found.solution.objective)
-        records += [_record("final", rank, one.solution, problem.units) for rank, one in enumerate(every)]
-        watch.say(f"n = {n}, lambda' = {temperature:g}, all rows", every[0].solution.objective)
-        return every[0]
-
-    def _searching(self, problem: _Problem, watch: Watch) -> Search:
-        return Search(
-            objective=problem.objective,
-            points=problem.points,
-            free=problem.free,
-            unit_scale=not self._free_coef_scale(),
-            solver=self.solver,
-            n_starts=self.n_starts,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_jobs=self.n_jobs,
+    def _learning(self, watch: Watch, rng: np.random.Generator) -> Learning:
+        return Learning(
+            judge=self._judge,
+            temperatures=self._temperatures(),
+            anchor=self._anchor,
+            standard_errors=self._standard_errors,
+            select=self.select,
+            validation_fraction=self.validation_fraction,
+            overlap=self.overlap,
+            options={
+                "unit_scale": not self._free_coef_scale(),
+                "solver": self.solver,
+                "n_starts": self.n_starts,
+                "max_iter": self.max_iter,
+                "tol": self.tol,
+                "n_jobs": self.n_jobs,
+            },
             watch=watch,
-            grows=problem.points is None and problem.prior.alike and self.solver == "lbfgs",
+            rng=rng,
         )
 
-    def _resumed(self, problem: _Problem, names: tuple[str, ...]) -> tuple[Posterior, float] | None:
+    def _resumed(self, problem: Problem, names: tuple[str, ...]) -> tuple[Posterior, float] | None:
         """The fitted posterior in the units of a problem, where it fits, and its inverse temperature."""
         if not hasattr(self, "_fitted") or self.exterior_.feature_names != names:
             return None
-        fitted: _Problem = self._fitted
+        fitted: Problem = self._fitted
         if not np.array_equal(fitted.varies, problem.varies) or (fitted.points is None) != (problem.points is None):
             return None
         n = self.posterior_.n_localities
         if (problem.points is not None and len(problem.points) != n) or n > len(np.asarray(problem.prior.radius_shape)):
             return None
-        return _in_units(self.posterior_, fitted.units, problem.units, problem), self.inverse_temperature_
+        return problem.from_units(self.posterior_, fitted.units), self.inverse_temperature_
 
     def _sizes(self, points: Array | None, n_distinct: int, n_rows: int) -> list[int]:
         """The numbers of localities to try."""
@@ -348,7 +138,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             )
         return [n]
 
-    def _problem(self, table: _Table, points: Array | None, n: int, varies: Booleans) -> _Problem:
+    def _problem(self, table: Table, points: Array | None, n: int, varies: Booleans) -> Problem:
         units = Units.of(table.X, table.target, table.weight, self.standardize, self._scale_target)
         free = ["radius_shape", "radius_rate", "coef", "intercept", "intercept_scale"]
         if self._free_coef_scale():
@@ -359,47 +149,14 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             free += ["center", "center_scale"]
         else:
             vicinity, places = KnownCenters(), units.standardized(points) * varies
-            metric = _Metric.of(self.metric, units.standardized(table.X) * varies, table.weight)
+            metric = Metric.of(self.metric, units.standardized(table.X) * varies, table.weight)
         prior = (Prior() if self.prior is None else self.prior).expanded(n, len(varies))
         prior = replace(prior, center=np.asarray(prior.center)[:, varies], coef=np.asarray(prior.coef)[:, varies])
         combination = COMBINATIONS[self._combine()]
-        problem = _Problem(units, varies, _NO_ROWS, places, metric, vicinity, self._loss, combination, prior, tuple(free))
+        problem = Problem(units, varies, NO_ROWS, places, metric, vicinity, self._loss, combination, prior, tuple(free))
         return replace(problem, rows=problem.rows_of(table.X, table.target, table.weight))
 
-    def _said_of(self, problem: _Problem, posterior: Posterior, rows: Rows) -> tuple[Array, float]:
-        """The predictions for these rows, and the Gibbs risk on them."""
-        lookup = lookup_of(problem.vicinity, posterior)
-        routing = prediction.route(problem.vicinity, posterior, prediction.radii(lookup), rows)
-        risk = replace(problem, rows=rows).objective(posterior.n_localities, 1.0).gibbs_risk(posterior)
-        return prediction.spoken(routing, self.overlap), risk
-
-    def _without_dead(self, found: _Found, watch: Watch) -> _Found:
-        """Drop the localities that no row belongs to, search on without them, until all have rows."""
-        solution, problem = found.solution, found.problem
-        radius = prediction.radii(lookup_of(problem.vicinity, solution.posterior))
-        member = np.zeros(len(radius), dtype=bool)
-        for rows in problem.rows.blocks(BLOCK):
-            member |= prediction.route(problem.vicinity, solution.posterior, radius, rows).member.any(axis=1)
-        alive = [int(i) for i in np.flatnonzero(member)]
-        if len(alive) == solution.posterior.n_localities:
-            return found
-        fewer = problem.keep(alive)
-        search = self._searching(fewer, watch)
-        objective = fewer.objective(len(alive), solution.inverse_temperature)
-        [again] = search.polish(objective, [solution.posterior.keep(alive)], tol=None)
-        again = replace(again, n_iter=solution.n_iter + again.n_iter)
-        return self._without_dead(_Found(again, fewer, [found.kept[i] for i in alive]), watch)
-
-    def _warn_of_few(self, n_rows: int, sizes: list[int], temperatures: list[float]) -> None:
-        what = "n_localities and inverse_temperature" if len(sizes) > 1 else "inverse_temperature"
-        warnings.warn(
-            f"{n_rows} distinct rows are too few to hold some out and choose {what}; the smallest, "
-            + (f"{min(sizes)} and " if len(sizes) > 1 else "")
-            + f"{min(temperatures):g}, is used. Give one number to choose it yourself.",
-            stacklevel=6,
-        )
-
-    def _warn_of_end(self, found: _Found, sizes: list[int], watch: Watch, table: _Table) -> None:
+    def _warn_of_end(self, found: Found, sizes: list[int], watch: Watch, table: Table) -> None:
         solution = found.solution
         if watch.cut or watch.interrupted:
             rows = len(found.problem.rows)
@@ -429,9 +186,9 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
 
-    def _keep(self, found: _Found, table: _Table, centers: Array | None, names: tuple[str, ...], records: list[Record]) -> None:
+    def _keep(self, found: Found, table: Table, centers: Array | None, names: tuple[str, ...], records: list[Record]) -> None:
         solution, unit = found.solution, found.problem.units.target_scale**2
-        self._fitted = replace(found.problem, rows=_NO_ROWS)
+        self._fitted = replace(found.problem, rows=NO_ROWS)
         self._radius = prediction.radii(lookup_of(self._fitted.vicinity, solution.posterior))
         self.posterior_ = solution.posterior
         self.objective_ = solution.objective * unit
@@ -508,7 +265,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         check_finite(encoded, self._columns.encoded_names, "X")
         return encoded, self._columns.encoded_names, weight[counted], counted
 
-    def _validation(self, X: Any, y: Any, target: Callable[[Any], Array]) -> _Table | None:
+    def _validation(self, X: Any, y: Any, target: Callable[[Any], Array]) -> Table | None:
         """The rows given to choose by."""
         if X is None and y is None:
             return None
@@ -518,7 +275,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         check_consistent_length(encoded, target_of_rows)
         if len(encoded) == 0:
             raise ValueError("X_val has no rows to choose by; give some, or leave X_val and y_val out.")
-        return _Table(encoded, target_of_rows, np.ones(len(encoded)))
+        return Table(encoded, target_of_rows, np.ones(len(encoded)))
 
     def _encode(self, X: Any, name: str = "X") -> Array:
         """Rows to predict for, encoded as in fit."""
@@ -595,7 +352,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             yield self._fitted.rows_of(part, np.full(len(part), self._fitted.units.target_center))
 
     def _routings(self, X: Array) -> Iterator[prediction.Routing]:
-        fitted: _Problem = self._fitted
+        fitted: Problem = self._fitted
         return (prediction.route(fitted.vicinity, self.posterior_, self._radius, rows) for rows in self._blocks(X))
 
     def _gather(self, X: Any, function: Callable[[prediction.Routing], AnyArray]) -> AnyArray:
@@ -700,19 +457,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _combine(self) -> str:
         return "sum"
 
-    def _score_said(self, said: Array, rows: Rows) -> float:
-        """Score of what was said of rows with standardised targets."""
-        raise NotImplementedError
-
-    def _losses_said(self, said: Array, rows: Rows) -> Array:
-        """Loss of what was said of each of them."""
-        raise NotImplementedError
-
-    def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
-        """What select="bound" compares."""
-        raise NotImplementedError
-
-    def _store_more(self, table: _Table) -> None:
+    def _store_more(self, table: Table) -> None:
         """What one of the estimators keeps besides."""
 
     # -- reading a fitted model ---------------------------------------------------------------------------------------
@@ -745,88 +490,6 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         ndarray of int, (n_rows,)
         """
         return self._gather(X, prediction.nearest_model if self.overlap == "nearest" else prediction.mean_model)
-
-
-def _chosen(outcomes: Sequence[_Outcome], weight: Array | None, standard_errors: float) -> _Outcome:
-    """Of the number of localities that held-out rows like best, the smallest lambda that they do not tell from the best.
-
-    That is Breiman's rule of a standard error, paired: the difference of two models' losses on the same rows has a much smaller
-    standard error than either loss.
-    """
-    best = max(outcomes, key=lambda outcome: outcome.merit)
-    if weight is None or len(weight) < 2:
-        return best
-    share = np.asarray(weight, dtype=float) / float(weight.sum())
-    alike = [outcome for outcome in outcomes if outcome.n_localities == best.n_localities]
-    for outcome in sorted(alike, key=lambda outcome: outcome.solutions[0].inverse_temperature):
-        gap = outcome.losses - best.losses
-        mean = float(share @ gap)
-        error = np.sqrt(len(gap) / (len(gap) - 1) * float(share**2 @ (gap - mean) ** 2))
-        if mean <= standard_errors * error:
-            return outcome
-    return best
-
-
-def _in_vain(outcomes: Sequence[_Outcome]) -> bool:
-    """Whether the last few sizes have brought nothing."""
-    sizes = sorted({outcome.n_localities for outcome in outcomes})
-    if len(sizes) <= _PATIENCE:
-        return False
-    before, lately = (
-        max(outcome.merit[0] for outcome in outcomes if (outcome.n_localities in sizes[-_PATIENCE:]) == recent)
-        for recent in (False, True)
-    )
-    return lately <= before
-
-
-def _record(stage: str, rank: int, solution: Solution, units: Units, outcome: _Outcome | None = None) -> Record:
-    unit = units.target_scale**2
-    return Record(
-        stage,
-        solution.posterior.n_localities,
-        solution.inverse_temperature,
-        rank,
-        solution.objective * unit,
-        solution.gibbs_risk * unit,
-        solution.kl,
-        solution.n_iter,
-        solution.converged,
-        None if outcome is None else outcome.score,
-        -outcome.merit[0] * unit if outcome is not None and outcome.score is None else None,
-    )
-
-
-def _in_units(posterior: Posterior, old: Units, new: Units, problem: _Problem) -> Posterior:
-    """A posterior in other units; balls stay balls, scaled by the mean change of the columns."""
-    varies = problem.varies
-    stretch = np.ones(varies.sum())  # of a column that is constant among the rows of either
-    both = (new.inverse_scale > 0) & (old.inverse_scale > 0)
-    np.divide(new.inverse_scale[varies], old.inverse_scale[varies], out=stretch, where=both[varies])
-    mean_stretch = float(np.exp(np.log(stretch).mean())) if varies.any() else 1.0
-    to_target = old.target_scale / new.target_scale
-    shift = (old.center - new.center)[varies] * new.inverse_scale[varies]
-    coef = posterior.coef / stretch * to_target
-    center = posterior.center * stretch + shift if problem.points is None else problem.points
-    moved = replace(
-        posterior,
-        center=center,
-        center_scale=posterior.center_scale * mean_stretch,
-        radius_rate=posterior.radius_rate / mean_stretch,
-        coef=coef,
-        coef_scale=posterior.coef_scale / mean_stretch * to_target,
-        intercept=posterior.intercept * to_target + (old.target_center - new.target_center) / new.target_scale - coef @ shift,
-        intercept_scale=posterior.intercept_scale * to_target,
-    )
-    if "coef_scale" in problem.free:
-        return moved
-    unit = moved.coef_scale  # the zero-one loss sees ratios only
-    return replace(
-        moved,
-        coef=moved.coef / unit[:, None],
-        coef_scale=np.ones_like(unit),
-        intercept=moved.intercept / unit,
-        intercept_scale=moved.intercept_scale / unit,
-    )
 
 
 def _listed(values: Sequence[float]) -> str:
@@ -944,6 +607,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
     )
 
     _loss = ZeroOne()
+    _judge = ByAccuracy()
     _scale_target = False
     _auto_temperatures = CLASSIFICATION_TEMPERATURES
     _anchor = 2.0  # tuned on one split of Banana and Phoneme
@@ -1044,7 +708,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         if not np.array_equal(getattr(self, "classes_", classes), classes):
             self.__dict__.pop("_fitted", None)  # no warm start from a model of other labels
         self.classes_ = classes
-        table = _Table(encoded, self._signs(labels), weight)
+        table = Table(encoded, self._signs(labels), weight)
         self._fit(table, points, names, lambda: self._validation(X_val, y_val, self._signs))
         return self
 
@@ -1063,15 +727,6 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
 
     def _combine(self) -> str:
         return self.combine
-
-    def _score_said(self, said: Array, rows: Rows) -> float:
-        return float(accuracy_score(rows.target, np.where(said > 0, 1.0, -1.0), sample_weight=rows.weight))
-
-    def _losses_said(self, said: Array, rows: Rows) -> Array:
-        return np.asarray(np.where(said > 0, 1.0, -1.0) != rows.target, dtype=float)
-
-    def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
-        return catoni_bound(solution.objective, solution.inverse_temperature, n_rows, n_choices)
 
     def decision_function(self, X: Any) -> Array:
         """The posterior's vote as a normal quantile, Phi^-1 of `predict_proba`; positive where it favours `classes_[1]`.
@@ -1165,6 +820,7 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
     )
 
     _loss = Squared()
+    _judge = ByR2()
     _scale_target = True
     _auto_temperatures = REGRESSION_TEMPERATURES
     _anchor = 16.0  # tuned on one split of Stock
@@ -1239,7 +895,7 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         check_consistent_length(counted, y)
         target = y[counted]
         check_finite(target[:, None], ("y",), "y")
-        self._fit(_Table(encoded, target, weight), points, names, lambda: self._validation(X_val, y_val, self._numbers))
+        self._fit(Table(encoded, target, weight), points, names, lambda: self._validation(X_val, y_val, self._numbers))
         return self
 
     def _numbers(self, y: Any) -> Array:
@@ -1247,22 +903,10 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         check_finite(target[:, None], ("y_val",), "y_val")
         return np.asarray(target)
 
-    def _store_more(self, table: _Table) -> None:
+    def _store_more(self, table: Table) -> None:
         self.target_scale_ = self._fitted.units.target_scale
         residual = np.concatenate([self._predicted(routing) for routing in self._routings(table.X)]) - table.target
         self.residual_scale_ = float(np.sqrt(np.average(residual**2, weights=table.weight)))
-
-    def _score_said(self, said: Array, rows: Rows) -> float:
-        if len(rows) < 2:
-            return -float(np.average(self._losses_said(said, rows), weights=rows.weight))
-        return float(r2_score(rows.target, said, sample_weight=rows.weight))
-
-    def _losses_said(self, said: Array, rows: Rows) -> Array:
-        return np.asarray((said - rows.target) ** 2, dtype=float)
-
-    def _bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
-        """The squared loss has no bound that knows no more; at one lambda the objective orders mixtures as one would."""
-        return solution.objective
 
     def _in_units(self, said: Array) -> Array:
         return said * self._fitted.units.target_scale + self._fitted.units.target_center
