@@ -280,5 +280,5 @@ def _warn_of_few(n_rows: int, sizes: list[int], temperatures: list[float]) -> No
         f"{n_rows} distinct rows are too few to hold some out and choose {what}; the smallest, "
         + (f"{min(sizes)} and " if len(sizes) > 1 else "")
         + f"{min(temperatures):g}, is used. Give one number to choose it yourself.",
-        stacklevel=6,
+        stacklevel=5,
     )
