@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, learning
-from motlm.datasets import make_clf_case1, make_clf_case2
+from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
 from motlm.losses import LOSSES, ZeroOne
 from motlm.objective import LearnedCenters, Objective
 from motlm.posterior import Posterior
@@ -641,13 +641,10 @@ def test_float32_sums_are_close(loss, rng: np.random.Generator) -> None:
         assert getattr(rough[1], name).dtype == np.float64
 
 
-@pytest.mark.parametrize("n_jobs", [2])
-def test_any_number_of_jobs_with_learned_centres(n_jobs: int) -> None:
-    X, y = make_clf_case2(400, random_state=0)
-    models = [
-        LocalMixtureClassifier("auto", max_localities=2, n_starts=3, n_jobs=jobs, random_state=0).fit(X, y)
-        for jobs in (1, n_jobs)
-    ]
+@pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
+def test_any_number_of_jobs_with_learned_centres(Estimator) -> None:
+    X, y = make_clf_case2(400, random_state=0) if Estimator is LocalMixtureClassifier else make_reg_case2(400, random_state=0)
+    models = [Estimator("auto", max_localities=2, n_starts=3, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, 2)]
     np.testing.assert_array_equal(models[0].posterior_.coef, models[1].posterior_.coef)
     assert [record.objective for record in models[0].path_] == [record.objective for record in models[1].path_]
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from ._typing import Array
-from .combinations import SUM
+from .combinations import Sum
 from .losses import Squared
 from .objective import Objective, with_best_models
 from .posterior import Packing, Posterior
@@ -74,7 +74,7 @@ def _never() -> bool:
 
 def eliminates(objective: Objective, free: Sequence[str]) -> bool:
     """Whether the linear models need no search: with the sum of squared losses they have closed forms."""
-    return isinstance(objective.loss, Squared) and objective.combination is SUM and set(_MODELS) <= set(free)
+    return isinstance(objective.loss, Squared) and isinstance(objective.combination, Sum) and set(_MODELS) <= set(free)
 
 
 def value_at(objective: Objective, start: Posterior, free: Sequence[str]) -> float:
