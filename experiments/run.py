@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from .methods import compute, prepared_alike
 from .store import Key, Record, Store
 
-GUESS = {"protocol": 100.0, "motlm": 8.0, "LoE": 5.0, "EBM": 60.0}  # seconds, until one of the kind has been measured
+GUESS = {"protocol": 25.0, "motlm": 8.0, "LoE": 5.0, "EBM": 60.0}  # seconds, until one of the kind has been measured
 
 
 class Progress:
@@ -39,7 +39,11 @@ class Progress:
             seconds, count = self.seen[about]
             if count:
                 return seconds / count
-        return GUESS.get(key.method.split()[0], 1.0)
+        who = key.method.split()[0]
+        if who == "protocol":
+            n = int(key.method.replace("=", " ").split()[-1])
+            return GUESS[who] * n * n + 1.0  # 10 n restarts of n localities
+        return GUESS.get(who, 1.0)
 
     def order(self, key: Key) -> tuple[int, int, float]:
         """The paper's protocol last and split by split, so that it covers whole splits when time is over."""
