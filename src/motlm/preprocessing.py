@@ -41,25 +41,25 @@ _EXPLAINED = 1e12  # a factor of rounding, not of the columns
 class _RowFilter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Keeps some rows of a table; what kind of table it is stays."""
 
-    def fit(self, table: Any, y: Any = None) -> Any:
-        _check_feature_names(self, table, reset=True)
-        self.n_features_in_ = np.shape(table)[1]
+    def fit(self, X: Any, y: Any = None) -> Any:
+        _check_feature_names(self, X, reset=True)
+        self.n_features_in_ = np.shape(X)[1]
         return self
 
-    def keeps(self, table: Any) -> Booleans:
+    def keeps(self, X: Any) -> Booleans:
         """Which rows stay."""
         check_is_fitted(self, "n_features_in_")
-        _check_feature_names(self, table, reset=False)
-        if np.shape(table)[1] != self.n_features_in_:
-            raise ValueError(f"the table has {np.shape(table)[1]} columns; the one that was fitted had {self.n_features_in_}.")
-        return self._keeps(columns_of(table))
+        _check_feature_names(self, X, reset=False)
+        if np.shape(X)[1] != self.n_features_in_:
+            raise ValueError(f"the table has {np.shape(X)[1]} columns; the one that was fitted had {self.n_features_in_}.")
+        return self._keeps(columns_of(X))
 
     def _keeps(self, columns: list[Any]) -> Booleans:
         raise NotImplementedError
 
-    def transform(self, table: Any) -> Any:
+    def transform(self, X: Any) -> Any:
         """The rows that stay."""
-        return _safe_indexing(table, np.flatnonzero(self.keeps(table)))
+        return _safe_indexing(X, np.flatnonzero(self.keeps(X)))
 
 
 class DropMissingRows(_RowFilter):
@@ -117,9 +117,9 @@ class BoxRule(_RowFilter):
     def __init__(self, whisker: float = 1.5) -> None:
         self.whisker = whisker
 
-    def fit(self, table: Any, y: Any = None) -> BoxRule:
-        super().fit(table)
-        columns = columns_of(table)
+    def fit(self, X: Any, y: Any = None) -> BoxRule:
+        super().fit(X)
+        columns = columns_of(X)
         self.lower_, self.upper_ = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
         for j, one in enumerate(columns):
             if is_numeric(one):
