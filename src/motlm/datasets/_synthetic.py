@@ -124,7 +124,7 @@ def make_reg_case1(n_rows: int = 706, *, noise: float = 0.012, random_state: Any
 def make_reg_case2(n_rows: int = 1058, *, noise: float = 0.03, random_state: Any = None) -> tuple[Array, Array]:
     """Case 2 of the paper's regression: a roof of two lines that meet at 0, and a flat one outside.
 
-    y = 1.12 - 2.2 abs(x) within 0.44 of the points -0.5086 and 0.5086, 0.045 from 1.095 to 1.97 on either side of 0: the lines and
+    y = 1.12 - 2.2 abs(x) within 0.44 of the points -0.5086 and 0.5086, 0.045 from 1.095 to 1.97 on either side of 0: lines and
     the gaps between them are those of the authors' draw, measured.
 
     Parameters
