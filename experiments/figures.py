@@ -107,7 +107,7 @@ def _cases(kind: str) -> list[str]:
 def figure3(store: Store) -> Any:
     figure, axes = _pair(f"Figure 3: synthetic classification sets{_whose('clf')} and their points of interest")
     for ax, data, number in zip(axes, _cases("clf"), "12", strict=True):
-        X, y = rows_of_case(data)
+        X, y = rows_of_case(data, origin(data))
         _scatter(ax, X, y)
         _stars(ax, POINTS[data][: TRUE[data]])
         ax.set_title(f"Case {number}: {len(X)} rows")
@@ -118,7 +118,7 @@ def figure3(store: Store) -> Any:
 def figure4(store: Store) -> Any:
     figure, axes = _pair("Figure 4: linear SVM on the training rows")
     for ax, data, number in zip(axes, _cases("clf"), "12", strict=True):
-        parts = parts_of(data, "none", SPLIT)
+        parts = parts_of(data, origin(data), SPLIT)
         model = CLASSIFIERS["linear SVM"](parts, SPLIT).model
         _regions(ax, model)
         _scatter(ax, parts.X[0], parts.y[0])
@@ -138,7 +138,7 @@ def _regions(ax: Any, model: Any) -> None:
 def _classified(title: str, known: bool) -> Any:
     figure, axes = _pair(title)
     for ax, data, number in zip(axes, _cases("clf"), "12", strict=True):
-        parts = parts_of(data, "none", SPLIT)
+        parts = parts_of(data, origin(data), SPLIT)
         n = TRUE[data]
         model = own_search(parts, data, SPLIT, n, POINTS[data][:n] if known else None).model
         _regions(ax, model)
@@ -183,7 +183,7 @@ def figure6(store: Store) -> Any:
 def figure7(store: Store) -> Any:
     figure, axes = _pair(f"Figure 7: synthetic regression sets{_whose('reg')} and their points of interest")
     for ax, data, number in zip(axes, _cases("reg"), "12", strict=True):
-        X, y = rows_of_case(data)
+        X, y = rows_of_case(data, origin(data))
         ax.scatter(X[:, 0], y, s=6, color=BLUE, label="rows")
         _stars(ax, POINTS[data], float(y.min()))
         ax.set(xlabel="$x$", ylabel="$y$", title=f"Case {number}: {len(X)} rows")
@@ -212,7 +212,7 @@ def _draw_regression(ax: Any, model: Any, X: np.ndarray, y: np.ndarray, points: 
 def _regressed(title: str, known: bool) -> Any:
     figure, axes = _pair(title)
     for ax, data, number in zip(axes, _cases("reg"), "12", strict=True):
-        parts = parts_of(data, "none", SPLIT)
+        parts = parts_of(data, origin(data), SPLIT)
         n = TRUE[data]
         model = own_search(parts, data, SPLIT, n, POINTS[data][:n] if known else None).model
         _draw_regression(ax, model, parts.X[0], parts.y[0])

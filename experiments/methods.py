@@ -62,14 +62,14 @@ def origin(data: str) -> str:
     return "recipe" if drawn_anew(data) else "none"
 
 
-def rows_of_case(data: str) -> tuple[np.ndarray, np.ndarray]:
-    return RECIPES[data](random_state=0) if drawn_anew(data) else load_published(data)
+def rows_of_case(data: str, preparation: str) -> tuple[np.ndarray, np.ndarray]:
+    return RECIPES[data](random_state=0) if preparation == "recipe" else load_published(data)
 
 
 @cache
 def parts_of(data: str, preparation: str, split: int) -> Parts:
     if data in SYNTHETIC:
-        return three_parts(*rows_of_case(data), split, stratify=data.startswith("clf"))
+        return three_parts(*rows_of_case(data, preparation), split, stratify=data.startswith("clf"))
     bunch = _loaded(data)
     return prepare(bunch.frame, bunch.target_names[0], split, protocol=preparation, task=bunch.task)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from joblib import Parallel, delayed
+
+from motlm.datasets import data_folder
 
 from .methods import compute, prepared_alike
 from .store import Key, Record, Store
@@ -89,7 +93,8 @@ def _clock(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min" if minutes else f"{seconds:.0f} s"
 
 
-def _attempt(key: Key) -> tuple[Key, Record | None, str]:
+def _attempt(key: Key, folder: Path) -> tuple[Key, Record | None, str]:
+    os.environ["MOTLM_DATA"] = str(folder)  # a worker process may be older than the caller's setting
     try:
         return key, compute(key), ""
     except Exception as error:  # one that fails must not take the others with it; it is said, and tried again next time
@@ -108,6 +113,7 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
     progress = Progress(store, missing, jobs, 3600 * protocol_hours)
     missing.sort(key=progress.order)
     began: list[float] = []
+    folder = data_folder()
 
     def in_time() -> Iterator[Key]:
         for key in missing:
@@ -118,10 +124,10 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
             yield key
 
     if jobs == 1:
-        attempts: Iterator[tuple[Key, Record | None, str]] = map(_attempt, in_time())
+        attempts: Iterator[tuple[Key, Record | None, str]] = (_attempt(key, folder) for key in in_time())
     else:
         attempts = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)(
-            delayed(_attempt)(key) for key in in_time()
+            delayed(_attempt)(key, folder) for key in in_time()
         )
     try:
         for key, record, error in attempts:

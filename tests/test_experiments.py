@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -189,8 +190,11 @@ def data(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return shared_data
 
 
-def test_a_table_from_nothing_for_any_number_of_jobs(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_from_nothing_for_any_number_of_jobs(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = []
+    with monkeypatch.context() as elsewhere:  # workers that were started with another setting
+        elsewhere.setenv("MOTLM_DATA", str(tmp_path))
+        Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(4))
     for jobs in ("1", "2"):
         path = tmp_path / f"{jobs}.csv"
         arguments = ["table6", "--splits", "1", "--protocol-hours", "0", "--jobs", jobs]
@@ -227,7 +231,9 @@ def test_methods_of_each_kind(data: Path, key: Key, monkeypatch: pytest.MonkeyPa
 def test_cases_are_drawn_anew_where_the_authors_draws_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOTLM_DATA", str(tmp_path))
     methods.parts_of.cache_clear()
-    one = methods.compute(Key("reg_case2", "none", "least squares", 0))
+    one = methods.compute(Key("reg_case2", "recipe", "least squares", 0))
+    with pytest.raises(FileNotFoundError, match=r"no .*reg_case2\.csv"):
+        methods.compute(Key("reg_case2", "none", "least squares", 0))
     assert plan.learned("reg", 1)[0].preparation == "recipe"
     assert abs(one.test) < 0.1
     methods.parts_of.cache_clear()
