@@ -14,6 +14,8 @@ SIZES = {"classification": ("n=1", "n=2"), "regression": ("n=0", "n=1", "n=2", "
 PREPARATIONS = ("paper", "sound")
 SETS = {task: [one.name for one in KEEL if one.task == task] for task in SIZES}
 PEERS = {"classification": tuple(CLASSIFIERS), "regression": tuple(REGRESSORS)}
+MACHINES = {"clf": ("linear SVM", "Gaussian SVM"), "reg": ("least squares", "linear SVR", "Gaussian SVR")}  # of tables 3 and 5
+RIVALS = {"classification": ("LoE 2", "LoE 3"), "regression": MACHINES["reg"]}  # of tables 9 and 10
 FEW = {"EBM": 2}  # slow, a minute or more a fit: so many splits, in the paper's preparation alone
 
 
@@ -32,8 +34,9 @@ def known(kind: str, splits: int) -> list[Key]:
     keys = []
     for data in SYNTHETIC:
         if data.startswith(kind):
-            machines = ("linear SVM", "Gaussian SVM") if kind == "clf" else ("least squares", "linear SVR", "Gaussian SVR")
-            keys += _keys([data], origin(data), [*machines, f"motlm known {TRUE[data]}", f"protocol known {TRUE[data]}"], splits)
+            keys += _keys(
+                [data], origin(data), [*MACHINES[kind], f"motlm known {TRUE[data]}", f"protocol known {TRUE[data]}"], splits
+            )
     return keys
 
 
@@ -47,10 +50,9 @@ def learned(kind: str, splits: int) -> list[Key]:
 
 def real(task: str, splits: int) -> list[Key]:
     """Own search in both preparations, the paper's protocol, and the rivals of the paper's table."""
-    rivals = ("LoE 2", "LoE 3") if task == "classification" else ("least squares", "linear SVR", "Gaussian SVR")
     keys = _keys(SETS[task], "paper", [f"protocol {size}" for size in SIZES[task]], splits)
     for preparation in PREPARATIONS:
-        keys += _keys(SETS[task], preparation, [*(f"motlm {size}" for size in SIZES[task]), "motlm auto", *rivals], splits)
+        keys += _keys(SETS[task], preparation, [*(f"motlm {size}" for size in SIZES[task]), "motlm auto", *RIVALS[task]], splits)
     return keys
 
 

@@ -38,6 +38,10 @@ def _test(record: Record) -> float:
     return record.test
 
 
+def _field(name: str) -> Callable[[Record], float | None]:
+    return lambda one: getattr(one, name)
+
+
 def _printed(value: float, scale: float, digits: int) -> str:
     return f"{scale * value:.{digits}f}"
 
@@ -55,7 +59,7 @@ def paired(ours: Sequence[Record], theirs: Sequence[Record], scale: float) -> st
 def synthetic_scores(store: Store, kind: str) -> str:
     """Tables 3 and 5."""
     scale, digits = (100.0, 2) if kind == "clf" else (1.0, 4)
-    machines = {"clf": ("linear SVM", "Gaussian SVM"), "reg": ("least squares", "linear SVR", "Gaussian SVR")}[kind]
+    machines = plan.MACHINES[kind]
     header = ["data set"] + [
         f"{one}, {who}" for one in machines for who in ("paper", "ours") if one != "linear SVR" or who == "ours"
     ]
@@ -65,7 +69,7 @@ def synthetic_scores(store: Store, kind: str) -> str:
         if not data.startswith(kind):
             continue
         for j, part in enumerate(published.PARTS):
-            pick = _part(part)
+            pick = _field(part)
             row = [f"{CASES[data]}, {PART_NAMES[part]}"]
             for one in machines:
                 if one in published.KNOWN[data]:
@@ -75,10 +79,6 @@ def synthetic_scores(store: Store, kind: str) -> str:
             row += [cell(store.of(data, origin(data), f"{who} known {TRUE[data]}"), scale, pick) for who in ("protocol", "motlm")]
             rows.append(row)
     return grid(header, rows)
-
-
-def _part(name: str) -> Callable[[Record], float | None]:
-    return lambda one: float(getattr(one, name))
 
 
 def synthetic_risks(store: Store, kind: str, which: str) -> str:
@@ -91,15 +91,9 @@ def synthetic_risks(store: Store, kind: str, which: str) -> str:
             name = f"known {TRUE[data]}" if which == "known" else f"n={TRUE[data]}"
             for j, what in enumerate(("gibbs_risk", "core")):
                 label = "empirical Gibbs risk" if what == "gibbs_risk" else "core component"
-                ours = [
-                    cell(store.of(data, origin(data), f"{who} {name}"), 1.0, _optional(what)) for who in ("protocol", "motlm")
-                ]
+                ours = [cell(store.of(data, origin(data), f"{who} {name}"), 1.0, _field(what)) for who in ("protocol", "motlm")]
                 rows.append([f"{CASES[data]}, {label}", f"{paper[data][j]:.4f}", *ours])
     return grid(header, rows)
-
-
-def _optional(name: str) -> Callable[[Record], float | None]:
-    return lambda one: getattr(one, name)
 
 
 def synthetic_learned(store: Store, kind: str) -> str:
@@ -110,7 +104,7 @@ def synthetic_learned(store: Store, kind: str) -> str:
         if data.startswith(kind):
             for j, part in enumerate(published.PARTS):
                 ours = [
-                    cell(store.of(data, origin(data), f"{who} n={TRUE[data]}"), scale, _part(part))
+                    cell(store.of(data, origin(data), f"{who} n={TRUE[data]}"), scale, _field(part))
                     for who in ("protocol", "motlm")
                 ]
                 rows.append([f"{CASES[data]}, {PART_NAMES[part]}", _printed(published.LEARNED[data][j], scale, digits), *ours])
@@ -148,7 +142,6 @@ def real(store: Store, task: str) -> str:
 def _rivals(store: Store, task: str) -> str:
     """The other methods of the paper's table, and the mixture against them on the same splits."""
     scale, digits = (100.0, 2) if task == "classification" else (1.0, 2)
-    rivals = ("LoE 2", "LoE 3") if task == "classification" else ("least squares", "linear SVR", "Gaussian SVR")
     header = [
         "data set",
         "method",
@@ -161,7 +154,7 @@ def _rivals(store: Store, task: str) -> str:
     rows = []
     for data in plan.SETS[task]:
         first = f"**{TITLES[data]}**"
-        for rival in rivals:
+        for rival in plan.RIVALS[task]:
             value = published.REAL[data].get(rival)
             ours = [cell(store.of(data, preparation, rival), scale, _test) for preparation in plan.PREPARATIONS]
             gaps = [

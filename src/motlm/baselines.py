@@ -46,7 +46,7 @@ class _Routed(BaseEstimator):  # type: ignore[misc]
         values = np.unique(y)
         if len(values) == 1:
             return _Constant(values[0])
-        return clone(expert).fit(X, y)
+        return expert.fit(X, y)
 
     def _say(self, X: Array) -> AnyArray:
         route = self._route(X)
@@ -176,7 +176,7 @@ class _Clustered(_Routed):
         count = min(self.n_clusters, len(np.unique(X, axis=0)))
         self.kmeans_ = KMeans(count, n_init=10, random_state=self.random_state).fit(X)
         route = self.kmeans_.labels_
-        self.experts_ = [self._fitted_expert(expert, X[route == k], y[route == k]) for k in range(count)]
+        self.experts_ = [self._fitted_expert(clone(expert), X[route == k], y[route == k]) for k in range(count)]
 
     def _route(self, X: Array) -> Integers:
         return np.asarray(self.kmeans_.predict(X), dtype=np.intp)

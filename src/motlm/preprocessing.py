@@ -195,7 +195,8 @@ def _factors(X: Array, constant: Booleans) -> Array:
     factors = np.full(X.shape[1], np.inf)
     if not constant.all():
         unit = X[:, ~constant] / np.linalg.norm(X[:, ~constant], axis=0)
-        _, singular, right = np.linalg.svd(unit)
+        wide = unit.shape[0] < unit.shape[1]  # then some right vectors have no singular value
+        _, singular, right = np.linalg.svd(unit, full_matrices=wide)
         padded = np.zeros(unit.shape[1])
         padded[: len(singular)] = singular
         least = np.finfo(float).eps * max(X.shape) * singular[0]
