@@ -10,7 +10,7 @@ from pathlib import Path
 
 from motlm.datasets import data_folder
 
-from . import plan, tables
+from . import certificates, coverage, plan, tables
 from .methods import SYNTHETIC, drawn_anew
 from .run import complete
 from .store import PLACE, Key, Store
@@ -65,6 +65,10 @@ TABLES = {
     ),
     "peers": Table("other methods on KEEL's sets", plan.peers, tables.peers),
 }
+APART = {
+    "certificates": "certified risks on KEEL's sets",
+    "coverage": "how often certificates hold where the truth is known, with controls that must fail",
+}
 FIGURE_TITLES = {
     "figure1": "a simple and a complex global model",
     "figure2": "a mixture of local models on the same rows",
@@ -87,7 +91,12 @@ def parser() -> argparse.ArgumentParser:
         "again; a run that was stopped goes on where it was.",
         epilog="Data sets are looked for in the folder that the environment variable MOTLM_DATA names.",
     )
-    about.add_argument("names", nargs="*", metavar="NAME", help="table3 .. table10, verdicts, peers, figure1 .. figure11, or all")
+    about.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="table3 .. table10, verdicts, peers, figure1 .. figure11, or all (of these); certificates, coverage",
+    )
     about.add_argument("--list", action="store_true", help="say what there is, and how much of it is computed")
     about.add_argument("--jobs", type=int, default=1, help="processes (default 1); the results do not depend on it")
     about.add_argument("--splits", type=int, default=plan.SPLITS, help="splits 0 to this less one (default 10)")
@@ -97,7 +106,8 @@ def parser() -> argparse.ArgumentParser:
         default=2.0,
         help="time for the paper's own protocol, which is slow (default 2; 0 leaves it out)",
     )
-    about.add_argument("--results", type=Path, default=PLACE, help=f"results file (default {PLACE.name} beside the code)")
+    about.add_argument("--quick", action="store_true", help="coverage: 100 sets for each case instead of 1000")
+    about.add_argument("--results", type=Path, default=None, help=f"results file (default {PLACE.name} beside the code)")
     about.add_argument("--output", type=Path, default=OUTPUT, help="folder for tables and figures (default docs/reproduction)")
     return about
 
@@ -110,17 +120,38 @@ def _drawn(name: str, store: Store, folder: Path) -> Path:
     return figures.draw(name, store, folder)
 
 
+def _apart(names: list[str], asked: argparse.Namespace, about: argparse.ArgumentParser) -> int:
+    """The experiments with results files of their own."""
+    if len(names) != len(set(asked.names)):
+        about.error(f"{names[0]} has a results file of its own; give it alone.")
+    failed = 0
+    try:
+        for name in names:
+            if name == "certificates":
+                failed += certificates.main(asked.results, asked.output, asked.jobs, asked.splits)
+            else:
+                failed += coverage.main(asked.results, asked.output, asked.jobs, asked.quick)
+    except KeyboardInterrupt:
+        print("\nstopped; what was computed is kept, and the same command goes on.", file=sys.stderr)
+        return 130
+    return 1 if failed else 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     about = parser()
     asked = about.parse_args(arguments)
     if asked.jobs < 1 or not 1 <= asked.splits <= plan.SPLITS:
         about.error(f"--jobs must be at least 1 and --splits 1 to {plan.SPLITS}; got {asked.jobs} and {asked.splits}.")
+    apart = [name for name in dict.fromkeys(asked.names) if name in APART]
+    if apart and not asked.list:
+        return _apart(apart, asked, about)
+    asked.results = asked.results or PLACE
     store = Store(asked.results)
     if asked.list:
         for name, table in TABLES.items():
             keys = table.keys(asked.splits)
             print(f"{name:10} {table.title} ({len(keys) - len(store.missing(keys))} of {len(keys)} records)")
-        for name, title in FIGURE_TITLES.items():
+        for name, title in (FIGURE_TITLES | APART).items():
             print(f"{name:10} {title}")
         return 0
     every = [*TABLES, *FIGURE_TITLES]

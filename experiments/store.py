@@ -6,11 +6,12 @@ import csv
 import io
 import os
 import platform
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy
 import scipy
@@ -70,34 +71,44 @@ def versions() -> str:
     )
 
 
-_COLUMNS = [one.name for one in fields(Record)]
-_NUMBERS = {"train": float, "valid": float, "test": float, "split": int, "n_features": int, "seconds": float}
+_READ: dict[str, Callable[[str], object]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "float | None": lambda text: float(text) if text else None,
+}
 
 
-class Store:
+class Kept(Protocol):
+    """A record that a store can keep: a dataclass of texts and numbers, known by its key."""
+
+    @property
+    def key(self) -> Any: ...
+
+
+R = TypeVar("R", bound=Kept)
+
+
+class Lines(Generic[R]):
     """Records on disk. A line that a killed run left half-written does not count, and goes when the next one is written."""
 
-    def __init__(self, path: Path = PLACE) -> None:
-        self.path = path
-        self.records: dict[Key, Record] = {}
+    def __init__(self, path: Path, kind: type[R]) -> None:
+        self.path, self.kind = path, kind
+        self.columns = {one.name: _READ[str(one.type)] for one in fields(kind)}  # type: ignore[arg-type]
+        self.records: dict[Any, R] = {}
         self._whole = 0  # bytes of whole lines
         if path.exists():
             content = path.read_bytes()
             self._whole = content.rfind(b"\n") + 1
             reader = csv.DictReader(io.StringIO(content[: self._whole].decode(), newline=""))
-            if reader.fieldnames not in (None, _COLUMNS):
-                raise SystemExit(f"{path} has other columns than {', '.join(_COLUMNS)}; move it away to begin anew.")
+            if reader.fieldnames not in (None, list(self.columns)):
+                raise SystemExit(f"{path} has other columns than {', '.join(self.columns)}; move it away to begin anew.")
             for row in reader:
                 self._take(row, reader.line_num)
 
     def _take(self, row: dict[str, str], line: int) -> None:
-        values: dict[str, object] = dict(row)
         try:
-            for name, kind in _NUMBERS.items():
-                values[name] = kind(row[name])
-            for name in ("gibbs_risk", "core"):
-                values[name] = float(row[name]) if row[name] else None
-            record = Record(**values)  # type: ignore[arg-type]
+            record = self.kind(**{name: read(row[name]) for name, read in self.columns.items()})
         except (TypeError, ValueError) as error:
             raise SystemExit(f"{self.path}, line {line}: not a record ({error}); remove the line.") from None
         self.records[record.key] = record
@@ -107,19 +118,31 @@ class Store:
         if self.path.exists() and not self.path.read_bytes()[self._whole :].endswith(b"\n"):
             os.truncate(self.path, self._whole)
 
-    def add(self, record: Record) -> None:
+    def add(self, *records: R) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._mend()
         new = not self.path.exists() or self.path.stat().st_size == 0
         with self.path.open("a", newline="") as stream:
-            writer = csv.DictWriter(stream, _COLUMNS, lineterminator="\n")
+            writer = csv.DictWriter(stream, list(self.columns), lineterminator="\n")
             if new:
                 writer.writeheader()
-            writer.writerow({name: "" if value is None else value for name, value in asdict(record).items()})
+            for record in records:
+                values = {name: getattr(record, name) for name in self.columns}
+                writer.writerow({name: "" if value is None else value for name, value in values.items()})
             stream.flush()
             os.fsync(stream.fileno())
         self._whole = self.path.stat().st_size
-        self.records[record.key] = record
+        self.records |= {record.key: record for record in records}
+
+    def missing(self, keys: Iterable[Any]) -> list[Any]:
+        return [key for key in dict.fromkeys(keys) if key not in self.records]
+
+
+class Store(Lines[Record]):
+    """The records of the paper's tables."""
+
+    def __init__(self, path: Path = PLACE) -> None:
+        super().__init__(path, Record)
 
     def of(self, data: str, preparation: str, method: str) -> list[Record]:
         """The records of a method on a data set, by split."""
@@ -129,6 +152,3 @@ class Store:
     def others(self, keys: Iterable[Key]) -> int:
         """How many of these records another state of the library has computed."""
         return sum(source() not in self.records[key].versions for key in keys if key in self.records)
-
-    def missing(self, keys: Iterable[Key]) -> list[Key]:
-        return [key for key in dict.fromkeys(keys) if key not in self.records]

@@ -135,3 +135,37 @@ def test_what_is_not_a_share_or_a_count() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+def test_best_c_is_the_best(rng: np.random.Generator) -> None:
+    for risk, kl, m in ((0.0, 0.5, 100), (0.02, 3.0, 500), (0.3, 1.0, 60), (0.5, 0.0, 5000)):
+        c = bounds.best_c(risk, kl, m, 0.05)
+        least = min(bounds.catoni(max(risk, 0.5 / m), kl, m, 0.05, c * factor) for factor in np.linspace(0.7, 1.4, 141))
+        assert bounds.catoni(max(risk, 0.5 / m), kl, m, 0.05, c) == pytest.approx(least, rel=1e-4)
+        assert least == pytest.approx(bounds.binary_kl_inverse(max(risk, 0.5 / m), (kl + np.log(20)) / m), rel=1e-4)
+
+
+def test_bounds_grow_with_kl_and_shrink_with_rows_and_delta() -> None:
+    kl, m, delta = np.array([0.0, 1.0, 5.0, 50.0]), np.array([50, 200, 1000, 10**6]), np.array([1e-4, 0.01, 0.05, 0.5])
+    for bound in (bounds.pac_bayes_kl, lambda *given: bounds.catoni(*given, 0.5)):
+        assert (np.diff(bound(0.1, kl, 300, 0.05)) > 0).all()
+        assert (np.diff(bound(0.1, 3.0, m, 0.05)) < 0).all()
+        assert (np.diff(bound(0.1, 3.0, 300, delta)) < 0).all()
+    assert (np.diff(bounds.clopper_pearson(5, m, 0.05)) < 0).all()
+    assert (np.diff(bounds.clopper_pearson(5, 300, delta)) < 0).all()
+
+
+def test_conformal_rank() -> None:
+    """The k-th smallest of m uniform numbers is at least 0.9 often enough; the one before is not."""
+    for m, delta in ((29, 0.05), (100, 0.05), (1000, 0.01)):
+        k = bounds.conformal_rank(m, 0.1, delta)
+        assert mpmath.betainc(k, m + 1 - k, 0, 0.9, regularized=True) <= delta
+        assert mpmath.betainc(k - 1, m + 2 - k, 0, 0.9, regularized=True) > delta
+    assert bounds.conformal_rank(28, 0.1, 0.05) == 29  # none is large enough
+    np.testing.assert_array_equal(bounds.rows_needed(0.1, 0.05 / np.array([1, 3, 5])), [29, 39, 44])
+    for delta in (0.05, 0.01):
+        m = bounds.rows_needed(0.1, delta)
+        assert bounds.conformal_rank(m, 0.1, delta) == m
+        assert bounds.clopper_pearson(0, m, delta) <= 0.1 < bounds.clopper_pearson(0, m - 1, delta)
+    with pytest.raises(ValueError, match="miss must lie between 0 and 1"):
+        bounds.conformal_rank(10, 1.5, 0.05)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from motlm import LocalMixtureClassifier
-from motlm.combinations import COMBINATIONS, AnyErrs, Sum, gates, leave_one_out
+from motlm.combinations import COMBINATIONS, AnyErrs, Sum, ambiguity, gates, leave_one_out
 from motlm.datasets import make_clf_case1
 
 EACH = pytest.mark.parametrize("combination", COMBINATIONS.values(), ids=COMBINATIONS)
@@ -45,6 +45,20 @@ def test_any_is_a_probability_below_the_sum(rng: np.random.Generator) -> None:
         assert (one <= other + 1e-14).all()
         if n <= 1:
             np.testing.assert_allclose(one, other, atol=1e-14)
+
+
+def test_ambiguity_by_monte_carlo(rng: np.random.Generator) -> None:
+    """Draw which models apply and which err: how often applicable ones disagree. Labels do not matter."""
+    omega, losses = drawn(rng, 3, 4)
+    draws = 200_000
+    for j in range(4):
+        applies = rng.uniform(size=(draws, 3)) < omega[:, j]
+        errs = rng.uniform(size=(draws, 3)) < losses[:3, j]
+        apart = (applies & errs).any(axis=1) & (applies & ~errs).any(axis=1)
+        assert apart.mean() == pytest.approx(ambiguity(omega, losses)[j], abs=4 * np.sqrt(0.25 / draws))
+    np.testing.assert_allclose(ambiguity(omega, losses), ambiguity(omega, 1 - losses), atol=1e-14)
+    assert (AnyErrs().value(omega, losses) - ambiguity(omega, losses) >= -1e-14).all()
+    np.testing.assert_allclose(ambiguity(omega[:1], losses[:2]), 0.0, atol=1e-15)
 
 
 def test_any_by_monte_carlo(rng: np.random.Generator) -> None:

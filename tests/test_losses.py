@@ -3,12 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from motlm.losses import LOSSES, Loss, Squared, ZeroOne
+from motlm.losses import LOSSES, Loss, OffBy, Squared, ZeroOne
 
 EACH = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 
 
 def sampled(loss: Loss, y: float, score: np.ndarray) -> np.ndarray:
+    if isinstance(loss, OffBy):
+        return (np.abs(score - y) > loss.tolerance).astype(float)
     return (y * score <= 0).astype(float) if isinstance(loss, ZeroOne) else (score - y) ** 2
 
 
@@ -46,6 +48,8 @@ def test_worked_cases() -> None:
     assert ZeroOne().value_and_partials(one, 50 * one, one).value[0] == 0.0
     assert ZeroOne().value_and_partials(-one, 50 * one, one).value[0] == 1.0
     assert Squared().value_and_partials(2 * one, 5 * one, 0.25 * one).value[0] == 9.25
+    assert OffBy(2.0).value_and_partials(2 * one, 2 * one, one).value[0] == pytest.approx(0.04550026389635842, rel=1e-12)
+    assert OffBy(2.0).value_and_partials(2 * one, 50 * one, one).value[0] == 1.0
 
 
 def test_squared_scales_with_the_square_of_the_target(rng: np.random.Generator) -> None:

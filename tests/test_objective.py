@@ -96,7 +96,7 @@ def loss_literal(q: Posterior, x: np.ndarray, y: float, regression: bool, learne
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 @EACH_VICINITY
-@EACH_LOSS
+@pytest.mark.parametrize("loss", [ZeroOne(), Squared()], ids=lambda loss: loss.name)
 def test_the_papers_formulas_literally(loss, vicinity, n: int, rng: np.random.Generator) -> None:
     regression = isinstance(loss, Squared)
     q = random_posterior(rng, n, 3, vicinity)

@@ -1,9 +1,17 @@
 """Mixtures of transparent local models: a few balls, a linear model in each, one outside."""
 
+from ._version import __version__
 from .estimators import LocalMixtureClassifier, LocalMixtureRegressor
-from .localities import Locality, LocalModel
+from .localities import Locality, LocalModel, Units
 from .posterior import Posterior, Prior
 
-__version__ = "0.1.0"
-
-__all__ = ["LocalMixtureClassifier", "LocalMixtureRegressor", "LocalModel", "Locality", "Posterior", "Prior", "__version__"]
+__all__ = [
+    "LocalMixtureClassifier",
+    "LocalMixtureRegressor",
+    "LocalModel",
+    "Locality",
+    "Posterior",
+    "Prior",
+    "Units",
+    "__version__",
+]

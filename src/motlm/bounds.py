@@ -9,10 +9,22 @@ from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv, gammaincc, gammaln
+from scipy.stats import binom
 
 from ._typing import Array, ArrayLike
 
-__all__ = ["betting", "binary_kl", "binary_kl_inverse", "catoni", "clopper_pearson", "pac_bayes_kl", "xi"]
+__all__ = [
+    "best_c",
+    "betting",
+    "binary_kl",
+    "binary_kl_inverse",
+    "catoni",
+    "clopper_pearson",
+    "conformal_rank",
+    "pac_bayes_kl",
+    "rows_needed",
+    "xi",
+]
 
 _STEPS = 200  # of Newton or of halving; a dozen are needed
 _SERIES = 0.02  # below which ln(1 + x) - x is summed
@@ -125,6 +137,17 @@ def catoni(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, 
     return (np.expm1(-exponent) / np.expm1(-c))[()]
 
 
+def best_c(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> Any:
+    """The C for which Catoni's bound is smallest, if risk and KL turn out to be these: logit(b) - logit(risk), with b = kl+(risk,
+    (KL + ln(1/delta)) / m) the smallest bound. They must be guessed without the rows that the bound is for.
+    """
+    _check_delta(delta)
+    m = np.asarray(n_rows, dtype=float)
+    q = np.clip(np.asarray(risk, dtype=float), 0.5 / m, 1.0 - 0.5 / m)
+    bound = np.minimum(binary_kl_inverse(q, (np.asarray(kl, dtype=float) - np.log(delta)) / m), 1.0 - 1e-12)
+    return (np.log(bound / q) + np.log1p(-q) - np.log1p(-bound))[()]
+
+
 def clopper_pearson(errors: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> Any:
     """The largest error rate at which so few errors in so many rows have probability delta or more.
 
@@ -168,10 +191,32 @@ def betting(losses: ArrayLike, delta: float) -> float:
     return high
 
 
-def _check_delta(delta: ArrayLike) -> None:
+def conformal_rank(n_rows: ArrayLike, miss: ArrayLike, delta: ArrayLike) -> Any:
+    """The smallest k such that the k-th smallest of m residuals is at least the 1 - miss quantile with probability 1 - delta.
+
+    The share of future residuals below it is Beta(k, m + 1 - k) distributed (or larger, with ties), and
+    P(Beta(k, m + 1 - k) < 1 - miss) = P(Bin(m, 1 - miss) >= k). Where m is too small it is m + 1: no residual is large enough.
+    """
+    _check_delta(delta)
+    _check_delta(miss, "miss")
+    m = np.asarray(n_rows, dtype=float)
+    return (np.asarray(binom.isf(delta, m, 1.0 - np.asarray(miss, dtype=float))).astype(int) + 1)[()]
+
+
+def rows_needed(share: ArrayLike, delta: ArrayLike) -> Any:
+    """In how many rows something of this probability is seen at least once, but for a probability of delta.
+
+    With fewer, not even a model without errors is certified to err on less than this share, and no interval to miss less.
+    """
+    _check_delta(delta)
+    _check_delta(share, "share")
+    return np.ceil(np.log(delta) / np.log1p(-np.asarray(share, dtype=float)) - 1e-9).astype(int)[()]
+
+
+def _check_delta(delta: ArrayLike, name: str = "delta") -> None:
     values = np.asarray(delta, dtype=float)
     if not ((values > 0) & (values < 1)).all():
-        raise ValueError(f"delta must lie between 0 and 1; got {delta!r}.")
+        raise ValueError(f"{name} must lie between 0 and 1; got {delta!r}.")
 
 
 def _check_shares(**shares: Array) -> None:

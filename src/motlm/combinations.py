@@ -8,7 +8,7 @@ import numpy as np
 
 from ._typing import Array
 
-__all__ = ["COMBINATIONS", "SUM", "AnyErrs", "Combination", "Combined", "Sum", "gates", "leave_one_out"]
+__all__ = ["COMBINATIONS", "SUM", "AnyErrs", "Combination", "Combined", "Sum", "ambiguity", "gates", "leave_one_out"]
 
 
 class Combined(NamedTuple):
@@ -95,6 +95,15 @@ class AnyErrs:
         right_others *= inside
         outside_others *= losses[-1]
         return Combined(value, np.subtract(right_others, outside_others, out=right_others), by_losses)
+
+
+def ambiguity(omega: Array, losses: Array) -> Array:
+    """1 - prod(1 - omega_i l_i) - prod(1 - omega_i (1 - l_i)) + prod(1 - omega_i): the probability that two applicable models
+    disagree, one right and one wrong. It needs no labels, since right and wrong enter alike.
+    """
+    inside = losses[:-1]
+    some_wrong = 1.0 - np.prod(1.0 - omega * inside, axis=0)
+    return np.asarray(some_wrong - np.prod(1.0 - omega * (1.0 - inside), axis=0) + np.prod(1.0 - omega, axis=0))
 
 
 SUM = Sum()

@@ -27,6 +27,7 @@ from . import prediction
 from ._typing import AnyArray, Array, Booleans, Integers
 from .columns import Columns, check_finite, check_present, has_text, is_frame
 from .combinations import COMBINATIONS
+from .fingerprints import Fingerprint
 from .learning import ByAccuracy, ByR2, Found, Judge, Learning
 from .localities import Locality, LocalModel, Units, moments
 from .losses import Loss, Squared, ZeroOne
@@ -37,7 +38,7 @@ from .problem import NO_ROWS, Metric, Problem, Table
 from .rows import Rows, distinct_rows
 from .watch import Watch
 
-__all__ = ["LocalMixtureClassifier", "LocalMixtureRegressor"]
+__all__ = ["LocalMixture", "LocalMixtureClassifier", "LocalMixtureRegressor"]
 
 CLASSIFICATION_TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 8.0)  # tuned on two splits of Banana and wdbc, 0.5 on ten of KEEL's eight sets
 REGRESSION_TEMPERATURES = (1.0, 4.0, 16.0, 64.0)  # tuned on two splits of Stock and Concrete
@@ -52,7 +53,7 @@ _AXIS_METRICS = (
 )  # a ball reaches radius along each axis
 
 
-class _LocalMixture(BaseEstimator):  # type: ignore[misc]
+class LocalMixture(BaseEstimator):  # type: ignore[misc]
     """What the two estimators share."""
 
     _loss: Loss
@@ -67,6 +68,9 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _fit(self, table: Table, points: Array | None, names: tuple[str, ...], validation: Callable[[], Table | None]) -> None:
         """Merge equal rows, choose n and lambda if there is a choice, search, drop what no row belongs to, keep."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        self.__dict__.pop("certificate_", None)  # it was of another model
+        if isinstance(self.standardize, Units):
+            self._check_units(self.standardize, names)
         varies = moments(table.X, table.weight / table.weight.sum())[1] > 0
         merged = distinct_rows(table.X[:, varies], table.target, table.weight, rng)
         rows = Table(table.X[merged.first], table.target[merged.first], merged.weight)
@@ -139,7 +143,9 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
         return [n]
 
     def _problem(self, table: Table, points: Array | None, n: int, varies: Booleans) -> Problem:
-        units = Units.of(table.X, table.target, table.weight, self.standardize, self._scale_target)
+        units = self.standardize
+        if not isinstance(units, Units):
+            units = Units.of(table.X, table.target, table.weight, units, self._scale_target)
         free = ["radius_shape", "radius_rate", "coef", "intercept", "intercept_scale"]
         if self._free_coef_scale():
             free.append("coef_scale")
@@ -189,6 +195,7 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _keep(self, found: Found, table: Table, centers: Array | None, names: tuple[str, ...], records: list[Record]) -> None:
         solution, unit = found.solution, found.problem.units.target_scale**2
         self._fitted = replace(found.problem, rows=NO_ROWS)
+        self._fingerprint = Fingerprint.of(table.X, table.target)
         self._radius = prediction.radii(lookup_of(self._fitted.vicinity, solution.posterior))
         self.posterior_ = solution.posterior
         self.objective_ = solution.objective * unit
@@ -399,12 +406,26 @@ class _LocalMixture(BaseEstimator):  # type: ignore[misc]
             ("standardize", (True, False)),
         ):
             value = getattr(self, name, allowed[0])  # the regressor has no coef_scale, no combine
+            if name == "standardize" and isinstance(value, Units):
+                continue
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
         if self.prior is not None and not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be None or a motlm.Prior; got {type(self.prior).__name__}.")
         if isinstance(self.metric, str) and self.metric == "precomputed":
             raise ValueError("metric='precomputed' has no rows to measure when predicting; give a metric by name, or a function.")
+
+    def _check_units(self, units: Units, names: tuple[str, ...]) -> None:
+        """Units given by the user must be of these columns; a classifier's target has none."""
+        if np.shape(units.center) != (len(names),) or np.shape(units.inverse_scale) != (len(names),):
+            raise ValueError(
+                f"standardize has units of {np.size(units.center)} columns, but X has {len(names)} (encoded: "
+                f"{', '.join(names[:5])}{', ..' if len(names) > 5 else ''}); take them from rows like X by Units.of_rows."
+            )
+        if not self._scale_target and (units.target_center, units.target_scale) != (0.0, 1.0):
+            raise ValueError(
+                "standardize has units of a target, which a classifier has not; leave the target out of Units.of_rows."
+            )
 
     def _temperatures(self) -> tuple[float, ...]:
         given = self.inverse_temperature
@@ -536,9 +557,10 @@ _PARAMETERS = """
         dropped where n_localities has changed) are searched on, without looking for others.{coef_scale}
     overlap : "nearest" or "mean", default="nearest"
         Which of several applicable local models speaks: that of the nearest centre, or all, by the mean of their scores.
-    standardize : bool, default=True
+    standardize : bool or Units, default=True
         Whether to bring all columns to mean 0 and standard deviation 1 first. The priors expect that. Everything is
-        reported in the user's units all the same.
+        reported in the user's units all the same. `Units.of_rows` takes means and deviations from other rows, as a certificate
+        without a split needs them.
     prior : Prior, default=None
         Prior laws, in standardised units; None for the paper's.
     handle_unknown : "error" or "ignore", default="error"
@@ -573,7 +595,7 @@ _PARAMETERS = """
 """
 
 
-class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[misc]
+class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[misc]
     __doc__ = (
         """Binary classification by a few linear models, each in a ball, and one outside.
 
@@ -632,7 +654,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         coef_scale: str = "free",
         combine: str = "sum",
         overlap: str = "nearest",
-        standardize: bool = True,
+        standardize: bool | Units = True,
         prior: Prior | None = None,
         handle_unknown: str = "error",
         n_jobs: int | None = None,
@@ -788,7 +810,7 @@ class LocalMixtureClassifier(ClassifierMixin, _LocalMixture):  # type: ignore[mi
         return [self.classes_[row] for row in self._gather(X, some)]
 
 
-class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc]
+class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
     __doc__ = (
         """Regression by a few linear models, each in a ball, and one outside.
 
@@ -843,7 +865,7 @@ class LocalMixtureRegressor(RegressorMixin, _LocalMixture):  # type: ignore[misc
         max_time: float | None = None,
         warm_start: bool = False,
         overlap: str = "nearest",
-        standardize: bool = True,
+        standardize: bool | Units = True,
         prior: Prior | None = None,
         handle_unknown: str = "error",
         n_jobs: int | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ._typing import Array
 __all__ = ["LocalModel", "Locality", "Units", "moments"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Units:
     """Between the user's units and the standardised ones: z = (x - center) * inverse_scale, and alike for the target."""
 
@@ -34,6 +35,17 @@ class Units:
             middle, size = moments(target[:, None], share)
             target_center, target_scale = float(middle[0]), float(size[0]) or 1.0
         return cls(center, inverse_scale, target_center, target_scale)
+
+    @classmethod
+    def of_rows(cls, X: Any, target: Any = None) -> Units:
+        """Means and standard deviations of these rows, and of a regression's target."""
+        X = np.asarray(X, dtype=float)
+        if X.ndim != 2 or not len(X) or not np.isfinite(X).all():
+            raise ValueError(f"units need a table of finite numbers with at least one row; got an array of shape {X.shape}.")
+        y = np.zeros(len(X)) if target is None else np.asarray(target, dtype=float)
+        if y.shape != (len(X),) or not np.isfinite(y).all():
+            raise ValueError(f"target must be {len(X)} finite numbers, one for each row; got an array of shape {y.shape}.")
+        return cls.of(X, y, np.ones(len(X)), True, target is not None)
 
     def standardized(self, X: Array) -> Array:
         Z = X - self.center

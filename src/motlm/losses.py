@@ -13,7 +13,7 @@ import numpy as np
 from ._typing import Array
 from .special import normal_cdf_and_density
 
-__all__ = ["LOSSES", "Loss", "LossPartials", "Squared", "ZeroOne"]
+__all__ = ["LOSSES", "Loss", "LossPartials", "OffBy", "Squared", "ZeroOne"]
 
 
 class LossPartials(NamedTuple):
@@ -61,4 +61,23 @@ class Squared:
         return LossPartials(residual * residual + variance, 2.0 * residual, np.ones_like(variance))
 
 
-LOSSES: tuple[Loss, ...] = (ZeroOne(), Squared())
+class OffBy:
+    """P(|s - y| > t) = Phi((r - t) / sd) + Phi((-t - r) / sd),   s ~ N(mean, variance), r = mean - y, sd = sqrt(variance)."""
+
+    name = "off by"
+
+    def __init__(self, tolerance: float = 1.0) -> None:
+        self.tolerance = tolerance
+
+    def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
+        per_scale = 1.0 / np.sqrt(variance)
+        residual = mean - y
+        above, below = (residual - self.tolerance) * per_scale, (-self.tolerance - residual) * per_scale
+        share_above, density_above = normal_cdf_and_density(above)
+        share_below, density_below = normal_cdf_and_density(below)
+        by_mean = (density_above - density_below) * per_scale
+        by_variance = -0.5 * (density_above * above + density_below * below) * per_scale**2
+        return LossPartials(share_above + share_below, by_mean, by_variance)
+
+
+LOSSES: tuple[Loss, ...] = (ZeroOne(), Squared(), OffBy())

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._typing import AnyArray, Array, Booleans, Integers
 
-__all__ = ["Distinct", "Rows", "distinct_rows", "held_out"]
+__all__ = ["Distinct", "Rows", "distinct_rows", "held_out", "mixed"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,14 @@ class Distinct:
     weight: Array  # (n_distinct,), summed weight
 
 
+def mixed(key: AnyArray) -> AnyArray:
+    """64-bit numbers with their bits mixed, in place."""
+    key ^= key >> np.uint64(29)
+    key *= np.uint64(0xBF58476D1CE4E5B9)  # the mixing constant of splitmix64
+    key ^= key >> np.uint64(32)
+    return key
+
+
 def distinct_rows(X: Array, target: Array, weight: Array, rng: np.random.Generator) -> Distinct:
     """Merge equal rows, adding their weights, and put the rest in a random order that only their content decides.
 
@@ -73,10 +81,7 @@ def distinct_rows(X: Array, target: Array, weight: Array, rng: np.random.Generat
     key = np.zeros(len(bits), dtype=np.uint64)
     odd = np.asarray(rng.integers(0, 2**63, size=bits.shape[1], dtype=np.uint64)) * np.uint64(2) + np.uint64(1)
     for j in range(bits.shape[1]):
-        key = (key ^ bits[:, j]) * odd[j]
-        key ^= key >> np.uint64(29)
-        key *= np.uint64(0xBF58476D1CE4E5B9)  # the mixing constant of splitmix64
-        key ^= key >> np.uint64(32)
+        key = mixed((key ^ bits[:, j]) * odd[j])
     order = np.argsort(key, kind="stable")
     ordered = bits[order]
     new = np.ones(len(order), dtype=bool)

@@ -1,0 +1,659 @@
+"""Certificates: the laws behind them, what they refuse, what they say, and that they belong to their model."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta, gamma, norm
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Units, bounds
+from motlm.certificates import (
+    Certificate,
+    CertificateError,
+    Certified,
+    Ledger,
+    Statement,
+    audit,
+    certify,
+    certify_without_split,
+    prediction_interval,
+    verify,
+    whole_sample,
+)
+from motlm.certificates import _laws as laws
+from motlm.certificates._guards import model_hash
+from motlm.certificates._statements import confidence, rounded, share
+from motlm.datasets import make_clf_case1, make_reg_case2
+from motlm.fingerprints import SIZE, Fingerprint, row_keys
+
+POINTS = [[-1.0, 0.0], [1.0, 0.0]]
+QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+
+
+def classifier(**options) -> LocalMixtureClassifier:
+    return LocalMixtureClassifier(**{"points_of_interest": POINTS, **QUICK, **options})
+
+
+def regressor(**options) -> LocalMixtureRegressor:
+    return LocalMixtureRegressor(**{"points_of_interest": [[-0.5], [0.5]], **QUICK, "inverse_temperature": 16.0, **options})
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    return make_clf_case1(random_state=0)
+
+
+@pytest.fixture(scope="module")
+def certified(rows) -> Certified:
+    return certify(classifier(), *rows)
+
+
+@pytest.fixture(scope="module")
+def line() -> tuple[np.ndarray, np.ndarray]:
+    return make_reg_case2(random_state=0)
+
+
+@pytest.fixture(scope="module")
+def certified_line(line) -> Certified:
+    return certify(regressor(), *line)
+
+
+# -- the numbers ----------------------------------------------------------------------------------------------------------
+
+
+def test_hold_out_is_clopper_and_pearson(rows, certified: Certified) -> None:
+    X, y = rows
+    order = np.random.default_rng(0).permutation(len(y))
+    sealed, fitted = np.sort(order[: len(y) // 2]), np.sort(order[len(y) // 2 :])
+    model = classifier().fit(X[fitted], y[fitted])
+    wrong = int((model.predict(X[sealed]) != y[sealed]).sum())
+    one = certified.certificate["hold-out"]
+    assert (one.errors, one.n_rows) == (wrong, len(sealed))
+    assert one.value == pytest.approx(beta.ppf(1 - one.delta, wrong + 1, len(sealed) - wrong), rel=1e-12)
+    assert model_hash(model) == certified.certificate.model
+
+
+def test_the_other_statements_by_hand(rows, certified: Certified) -> None:
+    X, y = rows
+    model, certificate = certified
+    order = np.random.default_rng(0).permutation(len(y))
+    sealed = np.sort(order[: len(y) // 2])
+    X1, y1 = X[sealed], y[sealed]
+    wrong, ambiguous, speaker = model.predict(X1) != y1, model.ambiguous(X1), model.apply(X1)
+    assert certificate["silent error"].errors == (wrong & ~ambiguous).sum()
+    assert certificate["ambiguity"].errors == ambiguous.sum()
+    for i, one in enumerate(certificate.of("per locality")):
+        assert (one.errors, one.n_rows) == (wrong[speaker == i].sum(), (speaker == i).sum())
+        assert one.value == pytest.approx(float(bounds.clopper_pearson(one.errors, one.n_rows, one.delta / 3)))
+    drawn = certificate["one draw"]
+    assert drawn.errors == (certified.drawn.predict(X1) != y1).sum()
+    assert drawn.value == pytest.approx(
+        float(bounds.catoni(drawn.empirical, drawn.kl, drawn.n_rows, drawn.delta, drawn.details["c"]))
+    )
+    any_rule = certificate["any rule"]
+    assert any_rule.kl > 0
+    assert any_rule.value == pytest.approx(
+        float(bounds.catoni(any_rule.empirical, any_rule.kl, any_rule.n_rows, any_rule.delta, any_rule.details["c"]))
+    )
+    gain, rival = certificate.of("gain")
+    assert gain.value < gain.empirical
+    assert rival.baseline_name == "one linear model for all rows"
+
+
+def test_regression_statements_by_hand(line, certified_line: Certified) -> None:
+    X, y = line
+    model, certificate = certified_line
+    order = np.random.default_rng(0).permutation(len(y))
+    sealed, fitted = np.sort(order[: len(y) // 2]), np.sort(order[len(y) // 2 :])
+    residual = np.abs(model.predict(X[sealed]) - y[sealed])
+    off = certificate["tolerance"]
+    assert off.details["tolerance"] == pytest.approx(2 * model.residual_scale_)
+    assert off.errors == (residual > off.details["tolerance"]).sum()
+    squared = certificate["squared error"]
+    assert squared.empirical == pytest.approx(np.sqrt(np.mean(np.minimum(residual, squared.details["clip"]) ** 2)))
+    assert squared.value > squared.empirical
+    explained = certificate["variance explained"]
+    assert 0.9 < explained.value < explained.empirical
+    assert explained.empirical == pytest.approx(1 - squared.empirical**2 / np.mean((y[sealed] - y[fitted].mean()) ** 2), abs=1e-3)
+    speaker = model.apply(X[sealed])
+    for i, one in enumerate(certificate.of("interval")):
+        sizes = np.sort(residual[speaker == i])
+        k = int(np.searchsorted(sizes, one.value)) + 1
+        m = len(sizes)
+        assert beta.cdf(0.9, k, m + 1 - k) <= one.delta / 3 < beta.cdf(0.9, k - 1, m + 2 - k)
+
+
+def test_log_ratio_is_the_ratio_of_densities(rng: np.random.Generator) -> None:
+    n, d = 2, 3
+
+    def law() -> laws.Posterior:
+        return laws.Posterior(
+            center=np.zeros((n, d)),
+            center_scale=np.zeros(n),
+            radius_shape=rng.uniform(2, 9, n),
+            radius_rate=rng.uniform(1, 5, n),
+            coef=rng.normal(size=(n + 1, d)),
+            coef_scale=rng.uniform(0.2, 2, n + 1),
+            intercept=rng.normal(size=n + 1),
+            intercept_scale=rng.uniform(0.2, 2, n + 1),
+        )
+
+    def density(one: laws.Draw, of: laws.Posterior) -> float:
+        return (
+            gamma.logpdf(one.radius, of.radius_shape, scale=1 / of.radius_rate).sum()
+            + norm.logpdf(one.coef, of.coef, of.coef_scale[:, None]).sum()
+            + norm.logpdf(one.intercept, of.intercept, of.intercept_scale).sum()
+        )
+
+    q, p = law(), law()
+    ratios = []
+    for seed in range(4000):
+        one = laws.drawn(q, seed)
+        ratios.append(laws.log_ratio(one, q, p))
+        if seed < 5:
+            assert ratios[-1] == pytest.approx(density(one, q) - density(one, p), rel=1e-9)
+    prior = laws.as_prior(p)
+    rows = laws.Rows.of(np.zeros((1, d)), np.ones(1), distance=np.zeros((1, n)))
+    kl = laws.Objective(laws.LocalMixture, laws.KnownCenters(), prior, rows, 1.0).kl(q)  # type: ignore[arg-type]
+    assert np.mean(ratios) == pytest.approx(kl, abs=4 * np.std(ratios) / np.sqrt(len(ratios)))
+
+
+def test_the_drawn_model_is_the_draw(rows, certified: Certified) -> None:
+    """What it says is what the drawn numbers say, in the user's units too."""
+    X, _ = rows
+    drawn = certified.drawn
+    score = X @ np.array([one.coef for one in (*drawn.localities_, drawn.exterior_)]).T + [
+        one.intercept for one in (*drawn.localities_, drawn.exterior_)
+    ]
+    said = drawn.classes_[(score[np.arange(len(X)), drawn.apply(X)] > 0).astype(int)]
+    np.testing.assert_array_equal(drawn.predict(X), said)
+    other = certify(classifier(), *rows, random_state=0).drawn
+    assert model_hash(other) == model_hash(drawn)
+    sure = np.abs(drawn.predict_proba(X)[:, 1] - 0.5)
+    assert (sure > 0.49).mean() > 0.95
+
+
+def test_frozen_centres_keep_the_balls(rows) -> None:
+    """Rows are in the balls that they were in, and the law keeps its scores."""
+    X, y = rows
+    model = LocalMixtureClassifier(2, **QUICK, standardize=False).fit(X, y)
+    problem, law = laws.frozen(model, model._loss)
+    made = laws.as_model(model, problem, law, X)
+    assert (made.membership(X) == model.membership(X)).mean() > 0.995
+    np.testing.assert_allclose([one.center for one in made.localities_], [one.center for one in model.localities_])
+    np.testing.assert_allclose(made.exterior_.coef, model.exterior_.coef)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+@pytest.mark.parametrize("overlap", ["nearest", "mean"])
+def test_other_metrics_and_overlaps(rows, metric: str, overlap: str) -> None:
+    _, certificate = certify(classifier(metric=metric, overlap=overlap), *rows, spend="each")
+    assert len(certificate.of("per locality")) == (4 if overlap == "mean" else 3)
+    assert all(0 < one.value <= 1 for one in certificate if one.value is not None and one.unit == "share")
+
+
+def test_a_single_linear_model_has_one_region(rows) -> None:
+    _, certificate = certify(LocalMixtureClassifier(0, **QUICK), *rows)
+    [only] = certificate.of("per locality")
+    assert only.region == "everywhere"
+    assert only.errors == certificate["hold-out"].errors
+
+
+def test_same_seed_same_certificate(rows, certified: Certified) -> None:
+    assert certify(classifier(), *rows).certificate == certified.certificate
+    assert certify(classifier(), *rows, random_state=1).certificate != certified.certificate
+
+
+# -- how delta is spent ---------------------------------------------------------------------------------------------------
+
+
+def test_all_statements_share_delta(certified: Certified, certified_line: Certified) -> None:
+    for certificate in (certified.certificate, certified_line.certificate):
+        assert certificate.together
+        assert certificate.ledger.spent == pytest.approx(0.05)
+        assert certificate.ledger.left == pytest.approx(0, abs=1e-12)
+
+
+def test_each_statement_may_have_all_of_delta(rows, certified: Certified) -> None:
+    _, each = certify(classifier(), *rows, spend="each")
+    assert {one.delta for one in each if one.name != "gain"} == {0.05}
+    assert not each.together
+    assert "all 10 together are not certified" in each.validity
+    for one, other in zip(each, certified.certificate, strict=True):
+        if one.bound == "at most" and one.value is not None and one.kl is None:
+            assert one.value <= other.value  # less confidence, a smaller bound
+
+
+def test_chosen_statements_only(rows) -> None:
+    _, certificate = certify(classifier(), *rows, spend={"hold-out": 0.04, "ambiguity": 0.01})
+    assert [one.name for one in certificate] == ["hold-out", "ambiguity"]
+    with pytest.raises(CertificateError, match=r"'ambiguity' asks for delta = 0\.02, but of 0\.05 only 0\.01 is left"):
+        certify(classifier(), *rows, spend={"hold-out": 0.04, "ambiguity": 0.02})
+    with pytest.raises(ValueError, match="spend names 'luck'; there are hold-out, any rule"):
+        certify(classifier(), *rows, spend={"luck": 0.01})
+    with pytest.raises(ValueError, match="spend must be None, 'each' or a mapping"):
+        certify(classifier(), *rows, spend="all")
+    with pytest.raises(ValueError, match="spend names no statement"):
+        certify(classifier(), *rows, spend={})
+    with pytest.raises(ValueError, match="'silent error' needs a motlm mixture"):
+        certify(LogisticRegression(), *rows, spend={"silent error": 0.05})
+
+
+def test_ledger() -> None:
+    ledger = Ledger(0.05).spend("a", 0.03).spend("b", 0.02)
+    assert ledger.left == pytest.approx(0)
+    with pytest.raises(CertificateError, match="'c' asks for"):
+        ledger.spend("c", 0.001)
+    with pytest.raises(CertificateError, match="share of delta > 0"):
+        ledger.spend("c", 0.0)
+
+
+# -- audit ----------------------------------------------------------------------------------------------------------------
+
+
+def test_audit_of_our_model(rows) -> None:
+    X, y = rows
+    model = classifier().fit(X[:700], y[:700])
+    certificate = audit(model, X[700:], y[700:])
+    assert [one.code for one in certificate] == ["C1", "C4", "C4", "C5", "C5", "C5", "C6"]
+    assert certificate.headline.errors == (model.predict(X[700:]) != y[700:]).sum()
+    assert not any("taken on trust" in text for one in certificate for text in one.assumptions)
+    assert verify(model, certificate) == certificate.statements
+
+
+def test_audit_of_any_predictor(rows, line) -> None:
+    X, y = rows
+    model = LogisticRegression().fit(X[:700], y[:700])
+    certificate = audit(model, X[700:], y[700:], rival=classifier().fit(X[:700], y[:700]))
+    assert [one.code for one in certificate] == ["C1", "C6", "C6"]
+    assert any("taken on trust" in text for text in certificate.headline.assumptions)
+    assert certificate.of("gain")[1].flags == ("NOT BETTER THAN THE RIVAL",)
+    X, y = line
+    linear = LinearRegression().fit(X[:500], y[:500])
+    with pytest.raises(ValueError, match="tolerance is needed for this kind of model"):
+        audit(linear, X[500:], y[500:])
+    certificate = audit(linear, X[500:], y[500:], tolerance=0.3, clip=2.0)
+    assert [one.name for one in certificate] == ["tolerance", "squared error", "interval"]
+    np.testing.assert_array_equal(prediction_interval(linear, certificate, X[:3]).shape, (3, 2))
+
+
+def test_audit_of_three_classes(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(600, 2))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.3 * rng.normal(size=600), [-0.5, 0.5])]
+    certificate = audit(LogisticRegression().fit(X[:300], y[:300]), X[300:], y[300:])
+    assert 0 < certificate.headline.value < 0.6
+    assert certificate["gain"].value > 0
+
+
+def test_certify_any_predictor_and_pipelines(rows, line) -> None:
+    _, certificate = certify(LogisticRegression(), *rows)
+    assert [one.name for one in certificate] == ["hold-out", "gain"]
+    model, certificate = certify(make_pipeline(StandardScaler(), classifier(points_of_interest=None, n_localities=1)), *rows)
+    assert "one draw" in {one.name for one in certificate}
+    assert verify(model, certificate)
+    _, certificate = certify(LinearRegression(), *line)
+    assert certificate["variance explained"].flags == ("NOT BETTER THAN THE MEAN TARGET",)  # the case is symmetric
+
+
+def test_frames_with_categories(rng: np.random.Generator) -> None:
+    frame = pd.DataFrame({"a": rng.normal(size=400), "b": rng.choice(["x", "y"], 400)})
+    y = np.where(frame["a"] + (frame["b"] == "x") + 0.3 * rng.normal(size=400) > 0.5, "bad", "good")
+    model, certificate = certify(LocalMixtureClassifier(1, **QUICK), frame, y, X_unlabelled=frame)
+    assert certificate.headline.flags == ()
+    assert certificate["ambiguity"].n_rows == 600
+    assert "200 sealed rows and unlabelled rows" not in certificate["ambiguity"].sentence
+    assert "600 sealed rows and unlabelled rows" in certificate["ambiguity"].sentence
+    assert model.certificate_ is certificate
+
+
+# -- without a split ------------------------------------------------------------------------------------------------------
+
+
+def test_the_law_as_trained(rows) -> None:
+    X, y = rows
+    model = LocalMixtureClassifier(2, combine="any", standardize=False, **QUICK).fit(X, y)
+    [one] = [one for one in whole_sample(model, X, y) if one.code == "W1"]
+    n = len(model.localities_)
+    assert one.empirical == pytest.approx(model.gibbs_risk_, rel=1e-6)
+    assert one.kl == pytest.approx(model.kl_ + np.log(3), rel=1e-9)  # n = 0, 1 or 2 might have been
+    part = one.delta
+    assert one.value == pytest.approx(float(bounds.pac_bayes_kl(one.empirical, one.kl, len(y), part)), rel=1e-9)
+    assert part == pytest.approx(0.04 if n > 1 else 0.05)
+    with pytest.raises(CertificateError, match="rows are not the 1400 that the model was fitted on"):
+        whole_sample(model, X[1:], y[1:])
+    with pytest.raises(CertificateError, match="standardize=True"):
+        whole_sample(LocalMixtureClassifier(1, **QUICK).fit(X, y), X, y)
+
+
+def test_certify_without_split(rows, line) -> None:
+    certified = certify_without_split(LocalMixtureClassifier(2, combine="any", **QUICK), *rows)
+    model, certificate = certified
+    one = certificate.headline
+    assert one.value < one.baseline
+    assert "70 set aside for units" in certificate.protocol
+    assert verify(model, certificate)
+    with pytest.raises(CertificateError, match="columns of text"):
+        certify_without_split(classifier(), pd.DataFrame({"a": ["x", "y"] * 50}), [0, 1] * 50)
+    with pytest.raises(TypeError, match="needs a motlm estimator"):
+        certify_without_split(LogisticRegression(), *rows)
+    with pytest.raises(ValueError, match="tolerance is needed"):
+        certify_without_split(regressor(), *line)
+    _, certificate = certify_without_split(regressor(), *line, tolerance=0.1, reference=0)
+    assert certificate.headline.value < 0.5
+    assert "off by more than 0.1 on at most" in certificate.headline.sentence
+
+
+def test_medoids_cost_their_choice(rng: np.random.Generator) -> None:
+    """Many columns: centres on rows cost less than learned ones."""
+    X = rng.normal(size=(400, 25))
+    inside = ((X - X[0]) ** 2).sum(axis=1) < np.median(((X - X[0]) ** 2).sum(axis=1))
+    y = np.where(inside, 1, -1)
+    model, certificate = certify_without_split(LocalMixtureClassifier(1, **QUICK), X, y, reference=0)
+    assert "medoid centres" in certificate.protocol
+    assert certificate.headline.n_rows == 399
+    assert certificate.headline.kl > np.log(400)
+    [one] = model.localities_
+    assert (np.abs(X - one.center).max(axis=1) < 1e-9).any()
+    assert model.membership(X).any()
+
+
+def test_units_fixed_beforehand(rows, line) -> None:
+    X, y = rows
+    units = Units.of_rows(X[:100])
+    model = classifier(standardize=units).fit(X[100:], y[100:])
+    np.testing.assert_allclose(model._fitted.units.center, X[:100].mean(axis=0), rtol=1e-12)
+    assert clone(model).fit(X[100:], y[100:]).predict(X).tolist() == model.predict(X).tolist()
+    with pytest.raises(ValueError, match="units of 1 columns, but X has 2"):
+        classifier(standardize=Units.of_rows(X[:, :1])).fit(X, y)
+    with pytest.raises(ValueError, match="units of a target"):
+        classifier(standardize=Units.of_rows(X, X[:, 0])).fit(X, y)
+    with pytest.raises(ValueError, match="finite numbers"):
+        Units.of_rows([[np.nan]])
+    with pytest.raises(ValueError, match="target must be 1400"):
+        Units.of_rows(X, y[:5])
+    assert regressor(standardize=Units.of_rows(*line)).fit(*line).score(*line) > 0.9
+
+
+# -- refusals and warnings ------------------------------------------------------------------------------------------------
+
+
+def test_training_rows_are_refused(rows) -> None:
+    X, y = rows
+    model = classifier().fit(X[:700], y[:700])
+    with pytest.raises(
+        CertificateError, match="1 of the 701 rows are among the 700 that the model was fitted on, the first at row 0"
+    ):
+        audit(model, X[699:], y[699:])
+    again = pickle.loads(pickle.dumps(model))
+    with pytest.raises(CertificateError, match="700 of the 700 rows are among"):
+        audit(again, X[:700], y[:700])
+
+
+def test_rows_that_repeat_by_chance_are_let_through(rng: np.random.Generator) -> None:
+    X = rng.integers(0, 4, size=(1200, 2)).astype(float)
+    y = np.where(X.sum(axis=1) + rng.normal(size=1200) > 3, 1, -1)
+    model = LocalMixtureClassifier(0, **QUICK).fit(X[:600], y[:600])
+    with pytest.warns(UserWarning, match="rows equal a training row, as happens by chance"):
+        audit(model, X[600:], y[600:])
+    with pytest.warns(UserWarning, match="sealed rows equal a row that the model was fitted on"):
+        certify(LocalMixtureClassifier(0, **QUICK), X, y)
+
+
+def test_fingerprint_of_many_rows(rng: np.random.Generator) -> None:
+    X, y = rng.normal(size=(20_000, 2)), rng.choice([-1.0, 1.0], 20_000)
+    mark = Fingerprint.of(X, y)
+    assert len(mark.keys) == SIZE
+    known, told = mark.known(row_keys(X[:1000], y[:1000]))
+    assert (known == told).all()
+    assert 120 < known.sum() < 300  # a fifth of them can be told
+    assert not mark.known(row_keys(X[:1000], -y[:1000]))[0].any()
+    assert mark.same_rows(row_keys(X, y))
+    assert mark.same_rows(row_keys(X[::-1], y[::-1]))
+    assert not mark.same_rows(row_keys(X[1:], y[1:]))
+    assert row_keys(np.array([[-0.0]]), np.array([1.0])) == row_keys(np.array([[0.0]]), np.array([1.0]))
+
+
+def test_weights_are_refused(rows) -> None:
+    for function in (certify, certify_without_split):
+        with pytest.raises(CertificateError, match="sample_weight was given, but a certificate counts independent rows"):
+            function(classifier(), *rows, sample_weight=np.ones(len(rows[1])))
+    with pytest.raises(CertificateError, match="sample_weight was given"):
+        audit(classifier().fit(*rows), *rows, sample_weight=[1])
+
+
+def test_too_few_rows(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(16, 1))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    with pytest.raises(CertificateError, match=r"8 sealed rows are too few .* better than the majority class. At least \d+ are"):
+        certify(LocalMixtureClassifier(0, **QUICK), X, y, delta=0.001)
+    with pytest.raises(CertificateError, match="cannot be split"):
+        certify(LocalMixtureClassifier(0, **QUICK), X[:1], y[:1])
+    with pytest.raises(CertificateError, match="too few"):
+        certify_without_split(LocalMixtureClassifier(0, **QUICK), X, y)
+
+
+def test_small_regions_say_so(line) -> None:
+    X, y = line
+    _, certificate = certify(regressor(), X[::12], y[::12])
+    few = [one for one in certificate.of("interval") if one.value is None]
+    assert few
+    assert all(one.flags == ("TOO FEW ROWS",) for one in few)
+    needed = int(bounds.rows_needed(0.1, few[0].delta / 3))
+    assert f"; {needed} are needed" in few[0].sentence
+    _, certificate = certify(regressor(), X[::12], y[::12], marginal=True)
+    assert all(one.value is not None for one in certificate.of("interval"))
+    assert "on average over the draw" in certificate["interval"].sentence
+
+
+def test_order_and_shift_are_noted(rows) -> None:
+    X, y = rows
+    order = np.argsort(y, kind="stable")
+    with pytest.warns(UserWarning, match="targets of neighbouring rows are alike"):
+        _, certificate = certify(classifier(), X[order], y[order])
+    assert len(certificate.notes) == 1
+    dated = pd.DataFrame(X, columns=["a", "b"], index=pd.date_range("2020-01-01", periods=len(X)))
+    with pytest.warns(UserWarning, match="the rows are dated"):
+        certify(classifier(), dated, y)
+    model = classifier().fit(X[:700], y[:700])
+    later = X[700:], y[700:]
+    mostly = np.concatenate([np.flatnonzero(later[1] == 1), np.flatnonzero(later[1] == -1)[:40]])
+    mostly = np.random.default_rng(0).permutation(mostly)
+    with pytest.warns(UserWarning, match="the target changed between the rows of the fit and these"):
+        audit(model, later[0][mostly], later[1][mostly])
+
+
+def test_bad_arguments(rows) -> None:
+    X, y = rows
+    for options, match in (
+        ({"delta": 1.5}, "delta must be a number between 0 and 1; got 1.5"),
+        ({"sealed": 0}, "sealed must be a number between 0 and 1"),
+        ({"coverage": 2}, "coverage must be"),
+        ({"random_state": None}, "random_state must be an integer >= 0, which the certificate records"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            certify(classifier(), X, y, **options)
+    with pytest.raises(ValueError, match="tolerance must be a number > 0"):
+        certify(regressor(), *make_reg_case2(random_state=0), tolerance=-1)
+    with pytest.raises(ValueError, match="Found input variables with inconsistent numbers"):
+        certify(classifier(), X, y[1:])
+    with pytest.raises(ValueError, match="this model has none"):
+        certify(LogisticRegression(), X, y, X_unlabelled=X)
+    strange = y.astype(str)
+    strange[0] = "other"
+    model = classifier().fit(X[700:], y[700:].astype(str))
+    with pytest.raises(CertificateError, match="the label 'other' is not among those"):
+        audit(model, X[:700], strange[:700])
+
+
+# -- certificates and their models ----------------------------------------------------------------------------------------
+
+
+def test_a_certificate_belongs_to_its_model(rows, certified: Certified) -> None:
+    model, certificate = certified
+    assert {one.code for one in verify(model, certificate)} == {"C1", "C4", "C5", "C6"}
+    assert [one.code for one in verify(certified.drawn, certificate)] == ["C3"]
+    assert [one.code for one in verify(certified.gibbs, certificate)] == ["C2"]
+    assert verify(pickle.loads(pickle.dumps(model)), certificate)
+    refitted = clone(model).fit(*rows)
+    assert not hasattr(refitted, "certificate_")
+    with pytest.raises(CertificateError, match="not about this model"):
+        verify(refitted, certificate)
+    for field, change in (("coef", 1e-12), ("intercept", 1e-12), ("radius_rate", 1e-9)):
+        edited = pickle.loads(pickle.dumps(model))
+        edited.posterior_ = replace(edited.posterior_, **{field: getattr(edited.posterior_, field) + change})
+        with pytest.raises(CertificateError, match="refitted, edited"):
+            verify(edited, certificate)
+    shown = pickle.loads(pickle.dumps(model))
+    shown.exterior_ = replace(shown.exterior_, coef=-shown.exterior_.coef)
+    with pytest.raises(CertificateError):
+        verify(shown, certificate)
+    other = LogisticRegression().fit(*rows)
+    with pytest.raises(CertificateError):
+        verify(other, certificate)
+
+
+def test_refitting_drops_the_certificate(rows) -> None:
+    model, _ = certify(classifier(), *rows)
+    assert hasattr(model, "certificate_")
+    model.fit(*rows)
+    assert not hasattr(model, "certificate_")
+
+
+def test_as_json(certified: Certified, certified_line: Certified) -> None:
+    for certificate in (certified.certificate, certified_line.certificate):
+        text = json.dumps(certificate.to_dict(), allow_nan=False)
+        assert Certificate.from_dict(json.loads(text)) == certificate
+        changed = json.loads(text)
+        changed["statements"][0]["value"] /= 2
+        with pytest.raises(CertificateError, match="was changed after it was issued"):
+            Certificate.from_dict(changed)
+    for bad in ({}, [], {"digest": "0", "statements": []}):
+        with pytest.raises(CertificateError):
+            Certificate.from_dict(bad)  # type: ignore[arg-type]
+    entries = certified.certificate.headline.to_dict()
+    assert Statement.from_dict(entries) == certified.certificate.headline
+    with pytest.raises(CertificateError, match="unknown entries"):
+        Statement.from_dict(entries | {"luck": 1})
+
+
+def test_intervals_are_what_they_say(line, certified_line: Certified) -> None:
+    X, _ = line
+    model, certificate = certified_line
+    found = prediction_interval(model, certificate, X)
+    half = np.array([one.value for one in certificate.of("interval")])[model.apply(X)]
+    np.testing.assert_allclose(found[:, 1] - model.predict(X), half)
+    np.testing.assert_allclose(found.mean(axis=1), model.predict(X), atol=1e-12)
+    with pytest.raises(CertificateError, match="not about this model"):
+        prediction_interval(regressor().fit(*line), certificate, X)
+    without = certify(regressor(), *line, spend={"tolerance": 0.05})
+    with pytest.raises(CertificateError, match="no prediction intervals"):
+        prediction_interval(*without, X)
+
+
+# -- words ----------------------------------------------------------------------------------------------------------------
+
+
+def statement(**entries) -> Statement:
+    return Statement(
+        **{
+            "code": "C1",
+            "name": "hold-out",
+            "value": 0.0406,
+            "empirical": 5 / 242,
+            "errors": 5,
+            "n_rows": 242,
+            "delta": 0.05,
+            "loss": "errs",
+            "predictor": "fixed",
+            **entries,
+        }
+    )
+
+
+def test_the_sentence_that_auditors_quote() -> None:
+    assert statement().sentence == (
+        "With 95 % confidence over the draw of the 242 sealed rows, this fixed model errs on at most 4.1 % of future cases drawn "
+        "like these (5 of 242 seen). It was fitted without those rows; refitting it voids this certificate."
+    )
+
+
+def test_flags_come_first(rows, rng: np.random.Generator) -> None:
+    X, _ = rows
+    noise = rng.choice([-1, 1], len(X))
+    _, certificate = certify(classifier(), X, noise)
+    assert certificate.headline.sentence.startswith("NOT BETTER THAN THE MAJORITY CLASS: With 98 % confidence")
+    assert certificate["gain"].flags == ("NOT BETTER THAN THE MAJORITY CLASS",)
+    few = certify(classifier(), X[:40], noise[:40], delta=0.01)
+    assert few.certificate["any rule"].flags
+
+
+def test_every_statement_has_words(certified: Certified, certified_line: Certified, rows) -> None:
+    without = certify_without_split(LocalMixtureClassifier(2, **QUICK), *rows).certificate
+    for certificate in (certified.certificate, certified_line.certificate, without):
+        for one in certificate:
+            assert one.sentence.endswith(".")
+            assert "None" not in one.sentence
+            assert "nan" not in one.sentence
+            assert one.assumptions
+        text, page = str(certificate), certificate._repr_html_()
+        assert certificate.validity in text
+        assert "<script" not in page
+        assert certificate.headline._repr_html_().startswith("<p>")
+        frame = certificate.to_frame()
+        assert len(frame) == len(certificate)
+        assert {"value", "n_rows", "delta", "kl", "predictor", "flags", "sentence"} <= set(frame.columns)
+        assert len(certificate.headline.to_frame()) == 1
+    with pytest.raises(KeyError, match="no statement 'luck'; there are hold-out"):
+        certified.certificate["luck"]
+    with pytest.raises(ValueError, match="no words for statement"):
+        _ = statement(code="Z9").sentence
+
+
+def test_names_are_escaped(rows) -> None:
+    _, certificate = certify(classifier(), *rows, population="<script>alert(1)</script>", spend={"hold-out": 0.05})
+    assert "<script>" not in certificate._repr_html_()
+    assert "<script>" not in certificate.headline._repr_html_()
+    assert certificate.validity == "The statement holds with 95 % confidence."
+
+
+@pytest.mark.parametrize(
+    ("value", "up", "text"),
+    [
+        (0.0406, True, "4.1 %"),
+        (0.30591, True, "30.6 %"),
+        (0.30591, False, "30.5 %"),
+        (0.00123, True, "0.13 %"),
+        (1.0, True, "100.00 %"),
+        (0.9953, False, "99.53 %"),
+        (0.4, True, "40.0 %"),
+    ],
+)
+def test_shares_are_rounded_to_the_safe_side(value: float, up: bool, text: str) -> None:
+    assert share(value, up) == text
+
+
+def test_numbers_are_rounded_to_the_safe_side() -> None:
+    assert rounded(0.020712, True, 3) == "0.0208"
+    assert rounded(0.020712, False, 3) == "0.0207"
+    assert rounded(1234.5, True, 3) == "1240"
+    assert rounded(-0.5, False, 2) == "-0.5"
+    assert rounded(0.0, True) == "0"
+    assert [confidence(delta) for delta in (0.05, 0.02, 0.0125, 0.005, 0.25, 0.001)] == [
+        "95 %", "98 %", "98.7 %", "99.5 %", "75 %", "99.9 %"
+    ]  # fmt: skip
+
+
+def test_no_warning_where_all_is_well(rows) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        certify(classifier(), *rows)
