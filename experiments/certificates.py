@@ -134,10 +134,9 @@ def completed_corollary(core: float, chosen: str, n_rows: int) -> float:
     """The paper's corollary with the terms that its tables leave out: ln(2/delta)/lambda + lambda sigma^2 / (2 m), sigma = n / 2,
     lambda = lambda' m / n; `chosen` is what the record of its protocol says, "lambda'=1.25/2 n=2".
     """
-    text, size = chosen.split()
-    ratio, n = text.removeprefix("lambda'="), int(size.removeprefix("n="))
-    above, _, below = ratio.partition("/")
-    temperature = float(above) / float(below or 1)
+    above, _, below = chosen.split()[0].removeprefix("lambda'=").partition("/")
+    n = int(below)
+    temperature = float(above) / n
     return core + np.log(2 / DELTA) / (temperature * n_rows) + temperature * n**2 / 8
 
 

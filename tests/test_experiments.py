@@ -11,6 +11,7 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import Parallel, delayed
 
@@ -18,8 +19,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from experiments import __main__ as command  # noqa: E402
-from experiments import figures, methods, plan, published, run, tables  # noqa: E402
-from experiments.store import Key, Record, Store  # noqa: E402
+from experiments import certificates, coverage, figures, methods, plan, published, run, tables  # noqa: E402
+from experiments.store import Key, Lines, Record, Store  # noqa: E402
 
 matplotlib.use("Agg")
 
@@ -256,3 +257,106 @@ def test_sampled_radii_agree_with_the_exact_value() -> None:
     random, quasi = (figures.sampled(*setting, 60, 200, kind, 0) for kind in (False, True))
     assert random.mean() == pytest.approx(exact, abs=4 * random.std() / np.sqrt(200))
     assert quasi.std() < 0.4 * random.std()
+
+
+# -- certificates and coverage --------------------------------------------------------------------------------------------
+
+
+def test_limits_of_coverage() -> None:
+    assert coverage.limit(1000, 0.05) == 67
+    assert coverage.limit(1000, 0.25) == 282
+
+
+@pytest.mark.parametrize("case", [coverage.CASES[0], coverage.CASES[-1]], ids=lambda case: case.name)
+@pytest.mark.filterwarnings("ignore:no training row belongs")
+def test_true_risks_are_those_of_the_law(case: coverage.Case, rng: np.random.Generator) -> None:
+    """Rows drawn from the law have the risk that the sums say."""
+    many = replace(case, n_rows=200_000)
+    X, y = coverage.draw(many, rng)
+    model = coverage.estimator(case).fit(*coverage.draw(replace(case, n_rows=100), rng))
+    if case.task == "classification":
+        seen, truth = np.mean(model.predict(X) != y), coverage.errs(case, model.predict(coverage.PLANE)).mean()
+        assert coverage.gibbs(case, model).mean() <= coverage.gibbs(case, model, "sum").mean() + 1e-12
+    else:
+        said = model.predict(coverage.LINE)[:, None]
+        truth = np.mean(np.abs(said - coverage.CURVE[:, None] - case.noise * coverage.NOISE) > 0.5)
+        seen = np.mean(np.abs(model.predict(X) - y) > 0.5)
+    assert seen == pytest.approx(truth, abs=4 * np.sqrt(0.25 / len(y)))
+
+
+def test_coverage_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(coverage, "BATCH", 2)
+    monkeypatch.setattr(coverage, "CASES", [coverage.CASES[0], coverage.CASES[6], coverage.CASES[12]])
+    arguments = ["coverage", "--quick", "--results", str(tmp_path / "c.csv"), "--output", str(tmp_path)]
+    command.main(arguments)
+    first = (tmp_path / "c.csv").read_text()
+    assert "[3/3]" in capsys.readouterr().err
+    command.main(arguments)
+    captured = capsys.readouterr()
+    assert (tmp_path / "c.csv").read_text() == first
+    assert not captured.err
+    assert "C1 hold-out" in captured.out
+    assert "W1 whole sample" in (tmp_path / "coverage_05.md").read_text()
+    assert "R3 intervals, all" in (tmp_path / "coverage_25.md").read_text()
+    assert "core component" in (tmp_path / "coverage_controls.md").read_text()
+
+
+def test_coverage_tells_what_is_beyond(tmp_path: Path) -> None:
+    store = Lines(tmp_path / "c.csv", coverage.Count)
+    case = coverage.CASES[0].name
+    for batch, failures in enumerate((10, 58)):
+        store.add(coverage.Count(case, batch, "C1 hold-out", 0.05, 500, failures, ""))
+        store.add(coverage.Count(case, batch, "C3 one draw", 0.05, 500, 33, ""))
+    assert coverage.beyond(store, 0.05) == [("C1 hold-out", case)]
+    text = coverage.table(store, 0.05, lambda name: True)
+    assert "| **68** | 66 |" in text
+    assert "| 1000 | 67 |" in text
+
+
+def entry(data: str, statement: str, value: float, split: int = 0, **entries: object) -> certificates.Entry:
+    made = certificates.Entry(data, split, statement, value, 0.9 * value, None, 200, 0.4, 0.15, 2, 1.0, "versions")
+    return replace(made, **entries)
+
+
+def test_certificate_tables(tmp_path: Path) -> None:
+    store = Lines(tmp_path / "c.csv", certificates.Entry)
+    store.add(*(entry("banana", name, 0.2) for name in certificates.EXPECTED["classification"]))
+    store.add(entry("saheart", "hold-out", 0.45), entry("saheart", "any rule", 0.5), entry("saheart", "one draw", 0.5))
+    store.add(*(entry("stock", name, 0.8, test=0.83) for name in certificates.EXPECTED["regression"]))
+    again = Lines(tmp_path / "c.csv", certificates.Entry)
+    assert list(again.records.values()) == list(store.records.values())
+    paper = Store(tmp_path / "none.csv")
+    text = certificates.classification(again, paper)
+    assert "Hold-out below the majority class on 1 of 2 sets" in text
+    assert "hold-out 0.3250" in text
+    assert "| 0.030 |" in certificates.regression(again)
+    left = certificates.missing(again, 2)
+    assert ("banana", 1) in left
+    assert ("banana", 0) not in left
+
+
+def test_the_corollary_completed() -> None:
+    """By hand: lambda' = 2 with n = 2, m = 100, so that lambda = 100 and sigma = 1."""
+    expected = 0.3 + np.log(40) / 100 + 100 / 200
+    assert certificates.completed_corollary(0.3, "lambda'=2/2 n=2", 100) == pytest.approx(expected)
+
+
+def test_certificates_are_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    label, number = np.where(frame["a"] > 0, "p", "q"), frame["a"].to_numpy() + 0.1 * rng.normal(size=200)
+    monkeypatch.setattr(
+        certificates,
+        "rows_of",
+        lambda data, split: (
+            (frame, label, frame[:50], label[:50]) if data == "banana" else (frame, number, frame[:50], number[:50])
+        ),
+    )
+    for data, task in (("banana", "classification"), ("stock", "regression")):
+        found = certificates.compute((data, 0))
+        assert {one.statement for one in found} >= set(certificates.EXPECTED[task]) - {"interval"}
+
+
+def test_experiments_of_their_own_are_asked_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["coverage", "table3"])
+    assert "give it alone" in capsys.readouterr().err
