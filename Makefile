@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint bench docs clean slow accuracy experiments
+.PHONY: demo test lint bench docs clean slow accuracy experiments coverage
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'motlm needs Python 3.11 or newer; this is ' + sys.version"
@@ -43,6 +43,9 @@ bench: $(VENV)/test
 
 experiments: $(VENV)/test
 	$(BIN)/python -m experiments all --jobs $(JOBS) $(EXPERIMENTS)
+
+coverage: $(VENV)/test
+	$(BIN)/python -m experiments coverage --jobs $(JOBS) $(EXPERIMENTS)
 
 accuracy: $(VENV)/base
 	$(BIN)/python tests/reference/vicinity_accuracy.py

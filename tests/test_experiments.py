@@ -305,8 +305,8 @@ def test_coverage_tells_what_is_beyond(tmp_path: Path) -> None:
     store = Lines(tmp_path / "c.csv", coverage.Count)
     case = coverage.CASES[0].name
     for batch, failures in enumerate((10, 58)):
-        store.add(coverage.Count(case, batch, "C1 hold-out", 0.05, 500, failures, ""))
-        store.add(coverage.Count(case, batch, "C3 one draw", 0.05, 500, 33, ""))
+        store.add(coverage.Count(case, batch, "C1 hold-out", 0.05, 0.05, 500, failures, ""))
+        store.add(coverage.Count(case, batch, "C3 one draw", 0.05, 0.05, 500, 33, ""))
     assert coverage.beyond(store, 0.05) == [("C1 hold-out", case)]
     text = coverage.table(store, 0.05, lambda name: True)
     assert "| **68** | 66 |" in text

@@ -61,6 +61,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     _scale_target: bool
     _auto_temperatures: tuple[float, ...]
     _standard_errors: float  # by which a smaller lambda may seem worse on held-out rows than the best
+    _fingerprint: Fingerprint
+    posterior_: Posterior
     _anchor: float  # where minima are looked for, if larger inverse temperatures are wanted: the objective is smoother there
 
     # -- the recipe ---------------------------------------------------------------------------------------------------
@@ -94,7 +96,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
                 rows, whole, lambda part: self._problem(part, points, max(sizes), varies), sizes, before, chosen_by
             )
         self._warn_of_end(found, sizes, watch, rows)
-        self._keep(found, table, None if points is None else points[found.kept], names, learning.records)
+        centers = None if points is None else points[found.kept]
+        self._keep(found, table, centers, names, learning.records, chosen_by, before is not None, room)
 
     def _learning(self, watch: Watch, rng: np.random.Generator) -> Learning:
         return Learning(
@@ -192,10 +195,27 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
 
-    def _keep(self, found: Found, table: Table, centers: Array | None, names: tuple[str, ...], records: list[Record]) -> None:
+    def _keep(
+        self,
+        found: Found,
+        table: Table,
+        centers: Array | None,
+        names: tuple[str, ...],
+        records: list[Record],
+        chosen_by: Table | None,
+        resumed: bool,
+        most: int,
+    ) -> None:
         solution, unit = found.solution, found.problem.units.target_scale**2
         self._fitted = replace(found.problem, rows=NO_ROWS)
-        self._fingerprint = Fingerprint.of(table.X, table.target)
+        fingerprint = Fingerprint.of(table.X, table.target)
+        if chosen_by is not None:
+            fingerprint = fingerprint.joined(Fingerprint.of(chosen_by.X, chosen_by.target))
+        if resumed:
+            fingerprint = fingerprint.joined(self._fingerprint)
+        self._fingerprint = fingerprint
+        self._units_from = "given" if isinstance(self.standardize, Units) else "rows" if self.standardize else "nowhere"
+        self._most_localities = most
         self._radius = prediction.radii(lookup_of(self._fitted.vicinity, solution.posterior))
         self.posterior_ = solution.posterior
         self.objective_ = solution.objective * unit

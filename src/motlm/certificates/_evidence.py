@@ -13,22 +13,29 @@ from .. import prediction
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..bounds import best_c, betting, catoni, clopper_pearson, conformal_rank, rows_needed
 from ..estimators import LocalMixture
+from ..fingerprints import Fingerprint
 from ..losses import Loss, OffBy, ZeroOne
 from ..optimise import Solution
 from ..posterior import Posterior
-from ..problem import Problem
+from ..problem import Problem, Table
 from . import _laws
-from ._guards import model_hash
-from ._statements import FEW, NOT_BETTER, VACUOUS, CertificateError, Statement
+from ._guards import around, model_hash
+from ._statements import FEW, NOT_BETTER, UNCHECKED, VACUOUS, CertificateError, Statement
 
 __all__ = ["CLASSIFICATION", "REGRESSION", "Evidence", "Fitted", "Rival", "flags_of", "spending"]
 
 INDEPENDENT = "The rows are independent draws from one population, and the cases spoken of are drawn from it too."
 UNSEEN = "These rows had no part in choosing the model, its settings, its columns or its points of interest."
-UNCHECKED = "That the model was not fitted on these rows is taken on trust: this kind of model does not remember its rows."
+PRIOR = (
+    "The prior of the bound and its C had no part of these rows, nor had the model's settings, columns and points of interest."
+)
 SEED = "The seed of the draw was fixed before the rows were looked at."
-_WIDE = 4.0  # standard deviations of the target; deviations beyond count as that, which can only make the variance smaller
+_WIDE = 6.0  # standard deviations of the target; differences beyond count as that, which can only make the variance smaller
+_VACUOUS = 0.9995  # a bound that prints as 100 %
+_COIN = 0.5
 CLIPPED = "Larger errors count as the largest that is counted."
+_TAIL = 0.05  # share of errors beyond those counted, from which a mean of the others says little
+HEAVY = "LARGE ERRORS ARE NOT COUNTED IN FULL"
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,8 @@ class Evidence:
     fitted: Fitted
     rivals: tuple[Rival, ...]
     classification: bool
-    tolerance: float
-    clip: float
+    tolerance: float | None
+    clip: float | None
     coverage: float
     marginal: bool
     unlabelled: Booleans | None  # whether models contradict each other on further rows
@@ -74,6 +81,7 @@ class Evidence:
 
     def statement(self, **entries: Any) -> Statement:
         assumed = entries.pop("assumptions", ())
+        unseen = PRIOR if entries.get("code") in ("C2", "C3") else UNSEEN
         entries.setdefault("n_rows", len(self.y))
         entries.setdefault("model", self.hash)
         entries.setdefault("predictor", "fixed")
@@ -81,7 +89,7 @@ class Evidence:
             **entries,
             population=self.population,
             rows=self.rows,
-            assumptions=(INDEPENDENT, UNSEEN, *((UNCHECKED,) if self.trusted else ()), *assumed),
+            assumptions=(INDEPENDENT, unseen, *((UNCHECKED,) if self.trusted else ()), *assumed),
         )
 
     @cached_property
@@ -93,15 +101,22 @@ class Evidence:
         """Of a regressor: being off by more than the tolerance."""
         if self.classification:
             return np.asarray(self.said != self.y)
-        return np.asarray(np.abs(self.residual) > self.tolerance)
+        return np.asarray(~(np.abs(self.residual) <= self.asked("tolerance")))
 
     @cached_property
     def residual(self) -> Array:
         return np.subtract(self.said, self.y, dtype=float)
 
+    def asked(self, name: str) -> float:
+        """The tolerance, or the clip; an error where there is none."""
+        value = getattr(self, name)
+        if value is None:
+            raise ValueError(f"{name} is needed for this kind of model: a size of errors in the units of y, chosen beforehand.")
+        return float(value)
+
     @property
     def loss(self) -> str:
-        return "errs" if self.classification else f"is off by more than {self.tolerance:.4g}"
+        return "errs" if self.classification else f"is off by more than {self.asked('tolerance'):.15g}"
 
     @cached_property
     def baseline(self) -> tuple[float | None, str]:
@@ -113,7 +128,8 @@ class Evidence:
             return float(np.mean(self.y != self.fitted.constant)), "the majority class"
         if self.fitted.mean is None:
             return None, ""
-        return float(np.mean(np.abs(np.asarray(self.y, dtype=float) - self.fitted.mean) > self.tolerance)), "the mean target"
+        off = np.abs(np.asarray(self.y, dtype=float) - self.fitted.mean) > self.asked("tolerance")
+        return float(np.mean(off)), "the mean target"
 
     @cached_property
     def regions(self) -> tuple[Integers, list[tuple[int, str]]]:
@@ -153,7 +169,8 @@ class Evidence:
         assert mixture is not None
         assert fitted.X is not None
         assert fitted.target is not None
-        loss: Loss = ZeroOne() if self.classification else OffBy(self.tolerance / mixture._fitted.units.target_scale)
+        scale = mixture._fitted.units.target_scale
+        loss: Loss = ZeroOne() if self.classification else OffBy(self.asked("tolerance") / scale)
         problem, start = _laws.frozen(mixture, loss)
         rows = problem.rows_of(fitted.X, fitted.target)
         law = _laws.prior_from(problem, start, rows, mixture.inverse_temperature_)
@@ -166,13 +183,34 @@ class Evidence:
         held = [1.0 - score for score in tried if score is not None] if self.classification else []
         return problem, law, float(np.clip(max([risk, *held]), 0.0, 1.0))
 
+    @cached_property
+    def _posteriors(self) -> dict[float, tuple[Solution, float]]:
+        return {}
+
     def posterior(self, delta: float) -> tuple[Solution, float]:
         """The law that minimises Catoni's bound on these rows, and its C, which the rows of the fit have chosen."""
-        problem, law, risk = self.prior
+        if delta not in self._posteriors:
+            problem, law, risk = self.prior
+            assert self.X is not None
+            c = float(best_c(risk, 1.0, len(self.y), delta))  # about a nat is what learning from the rows usually costs
+            rows = problem.rows_of(self.X, self.target)
+            self._posteriors[delta] = _laws.learned(problem, _laws.as_prior(law), rows, c, law), c
+        return self._posteriors[delta]
+
+    @cached_property
+    def _both(self) -> Fingerprint:
+        """Of the rows of the fit and of these: a law fitted to both knows both."""
+        assert self.mixture is not None
         assert self.X is not None
-        c = float(best_c(risk, 1.0, len(self.y), delta))  # about a nat is what learning from the rows usually costs
-        rows = problem.rows_of(self.X, self.target)
-        return _laws.learned(problem, _laws.as_prior(law), rows, c, law), c
+        return self.mixture._fingerprint.joined(Fingerprint.of(self.X, self.target))
+
+    def made(self, law: Posterior, draw: _laws.Draw | None = None) -> LocalMixture:
+        """The mixture with another law, or one drawn from it."""
+        assert self.mixture is not None
+        assert self.X is not None
+        seen = Table(self.X, self.target, np.ones(len(self.target)))
+        mixture: LocalMixture = _laws.as_model(self.mixture, self.prior[0], law, seen, self._both, draw)
+        return mixture
 
 
 def contradictions(mixture: LocalMixture, X: Array) -> Booleans:
@@ -182,7 +220,7 @@ def contradictions(mixture: LocalMixture, X: Array) -> Booleans:
 
 def flags_of(value: float, baseline: tuple[float | None, str]) -> tuple[str, ...]:
     share, name = baseline
-    if value >= 1.0:
+    if value >= _VACUOUS:
         return (VACUOUS,)
     if share is not None and value >= share:
         return (NOT_BETTER.format(name.upper()),)
@@ -212,16 +250,15 @@ def _counted(evidence: Evidence, errs: Booleans, delta: float, code: str, name: 
 
 def hold_out(evidence: Evidence, delta: float) -> list[Statement]:
     """C1 and R1: how often this fixed model errs, or is off by more than the tolerance."""
-    share, name = evidence.baseline
-    needed = int(rows_needed(min(max(share or 0.5, 0.01), 0.5), delta))
+    needed = int(rows_needed(_COIN, delta))
     if len(evidence.y) < needed:
         raise CertificateError(
             f"{len(evidence.y)} {evidence.rows} are too few for a certificate at confidence {1 - delta:.4g}: not even a model "
-            f"without errors would be shown to be better than {name or 'a coin'}. At least {needed} are needed."
+            f"without errors would be shown to be better than a coin. At least {needed} are needed."
         )
     if evidence.classification:
         return [_counted(evidence, evidence.errs, delta, "C1", "hold-out", True)]
-    details = {"tolerance": evidence.tolerance}
+    details = {"tolerance": evidence.asked("tolerance")}
     return [_counted(evidence, evidence.errs, delta, "R1", "tolerance", True, details=details)]
 
 
@@ -229,9 +266,7 @@ def any_rule(evidence: Evidence, delta: float) -> list[Statement]:
     """C2: the Gibbs risk of the union loss, by Catoni's bound."""
     found, c = evidence.posterior(delta)
     value = min(float(catoni(found.gibbs_risk, found.kl, len(evidence.y), delta, c)), 1.0)
-    assert evidence.mixture is not None
-    assert evidence.X is not None
-    model = _laws.as_model(evidence.mixture, evidence.prior[0], found.posterior, evidence.X)
+    model = around(evidence.model, evidence.made(found.posterior))
     return [
         evidence.statement(
             code="C2",
@@ -280,17 +315,16 @@ def one_draw(evidence: Evidence, delta: float) -> list[Statement]:
 
 def drawn_model(evidence: Evidence, found: Solution) -> tuple[Any, _laws.Draw, Booleans]:
     """The model that is drawn, and which rows it errs on."""
-    mixture, problem = evidence.mixture, evidence.prior[0]
-    assert mixture is not None
-    assert evidence.X is not None
     draw = _laws.drawn(found.posterior, evidence.seed)
-    model = _laws.as_model(mixture, problem, found.posterior, evidence.X, draw)
-    said = np.concatenate([prediction.spoken(routing, mixture.overlap) for routing in model._routings(evidence.X)])
+    mixture = evidence.made(found.posterior, draw)
+    assert evidence.X is not None
+    said = np.concatenate([prediction.spoken(routing, mixture.overlap) for routing in mixture._routings(evidence.X)])
+    model = around(evidence.model, mixture)
     if evidence.classification:
         return model, draw, np.asarray(np.where(said > 0, 1.0, -1.0) != evidence.target)
-    units = problem.units
+    units = mixture._fitted.units
     off = np.abs(said * units.target_scale + units.target_center - evidence.target)
-    return model, draw, np.asarray(off > evidence.tolerance)
+    return model, draw, np.asarray(off > evidence.asked("tolerance"))
 
 
 def silent_error(evidence: Evidence, delta: float) -> list[Statement]:
@@ -335,8 +369,8 @@ def gain(evidence: Evidence, delta: float) -> list[Statement]:
     order = np.random.default_rng(evidence.seed).permutation(len(y))
     part = delta / (1 + len(evidence.rivals))
     constants = [evidence.fitted.constant] if evidence.fitted.constant is not None else list(np.unique(y))
-    # the best constant is not known beforehand: better than each of them
-    bounds = [_gain((y != label).astype(float), errs, order, part / len(constants)) for label in constants]
+    # which constant is best is not known, but it is one of them, and the bound for that one holds
+    bounds = [_gain((y != label).astype(float), errs, order, part) for label in constants]
     seen = min(float(np.mean(y != label)) for label in constants) - float(errs.mean())
     made = [(min(bounds), seen, "the majority class", part)]
     for rival in evidence.rivals:
@@ -367,51 +401,54 @@ def _gain(rival: Array, own: Array, order: Integers, delta: float) -> float:
 def squared_error(evidence: Evidence, delta: float) -> list[Statement]:
     """R2: the mean squared error, clipped, by betting; how often errors are larger; and the share of the variance explained.
 
-    Without what is known of the rows of the fit there is no variance to compare with.
+    The variance is half the mean squared difference of two targets, bounded from below on pairs of rows. Where nothing is known
+    of the spread of the target beforehand, only the first statement is made.
     """
-    clip, order = evidence.clip, np.random.default_rng(evidence.seed).permutation(len(evidence.y))
-    explains = evidence.fitted.mean is not None
-    parts = np.array([0.7, 0.1, 0.2] if explains else [0.85, 0.15, 0.0]) * delta
+    clip, order = evidence.asked("clip"), np.random.default_rng(evidence.seed).permutation(len(evidence.y))
+    scale = evidence.fitted.scale
+    for_error, for_tail, for_variance = np.array([0.7, 0.1, 0.2] if scale else [0.85, 0.15, 0.0]) * delta
     clipped = np.minimum(np.abs(evidence.residual) / clip, 1.0) ** 2
-    bound = betting(clipped[order], float(parts[0]))
+    bound = betting(clipped[order], float(for_error))
     beyond = np.abs(evidence.residual) > clip
-    details = {"clip": clip, "beyond": float(clopper_pearson(beyond.sum(), len(beyond), parts[1]))}
+    tail = float(clopper_pearson(beyond.sum(), len(beyond), for_tail))
+    heavy = (HEAVY,) if tail > _TAIL else ()
     root = float(clip * np.sqrt(bound))
+    worse = bool(scale and root >= scale)
     made = [
         evidence.statement(
             code="R2",
             name="squared error",
             value=root,
             empirical=float(clip * np.sqrt(clipped.mean())),
-            delta=float(parts[0] + parts[1]),
+            delta=float(for_error + for_tail),
             loss="root mean squared error",
             unit="target",
-            baseline=evidence.fitted.scale,
+            baseline=scale,
             baseline_name="the mean target",
-            flags=(NOT_BETTER.format("THE MEAN TARGET"),) if evidence.fitted.scale and root >= evidence.fitted.scale else (),
-            details=details,
+            flags=(VACUOUS,) if bound >= _VACUOUS else (NOT_BETTER.format("THE MEAN TARGET"),) if worse else heavy,
+            details={"clip": clip, "beyond": tail},
             assumptions=(CLIPPED,),
         )
     ]
-    if explains:
-        assert evidence.fitted.scale is not None
-        wide = _WIDE * evidence.fitted.scale or 1.0
-        away = np.minimum(np.abs(np.asarray(evidence.y, dtype=float) - evidence.fitted.mean) / wide, 1.0) ** 2
-        least = wide**2 * (1.0 - betting(1.0 - away[order], float(parts[2])))
-        value = max(1.0 - root**2 / least, -1.0) if least > 0 else -1.0
+    if scale:
+        wide, y = _WIDE * scale, np.asarray(evidence.y, dtype=float)[order]
+        half = len(y) // 2
+        apart = 0.5 * np.minimum(np.abs(y[:half] - y[half : 2 * half]) / wide, 1.0) ** 2
+        least = 0.5 * wide**2 * (1.0 - betting(1.0 - 2.0 * apart, float(for_variance))) if half else 0.0
+        value = 1.0 - root**2 / least if least > 0 else None
         made.append(
             evidence.statement(
                 code="R2",
                 name="variance explained",
                 value=value,
-                empirical=1.0 - float(clip**2 * clipped.mean() / (wide**2 * away.mean())) if away.any() else 0.0,
-                delta=float(parts[2]),
+                empirical=1.0 - float(clip**2 * clipped.mean() / y.var()) if y.var() > 0 else None,
+                delta=float(for_error + for_variance),
                 loss="share of the variance",
                 bound="at least",
                 unit="ratio",
-                flags=(NOT_BETTER.format("THE MEAN TARGET"),) if value <= 0 else (),
-                details={"clip": clip},
-                assumptions=(CLIPPED, "The statement on the squared error holds."),
+                flags=(VACUOUS,) if value is None else (NOT_BETTER.format("THE MEAN TARGET"),) if value <= 0 else heavy,
+                details={"clip": clip, "beyond": tail, "shared": float(for_error)},
+                assumptions=(CLIPPED,),
             )
         )
     return made
@@ -428,9 +465,11 @@ def intervals(evidence: Evidence, delta: float) -> list[Statement]:
     for i, region in names:
         sizes = np.sort(np.abs(evidence.residual[speaker == i]))
         m = len(sizes)
-        rank = int(np.ceil((m + 1) * evidence.coverage)) if evidence.marginal else int(conformal_rank(max(m, 1), miss, part))
+        if evidence.marginal:
+            rank, needed = int(np.ceil((m + 1) * evidence.coverage - 1e-9)), int(np.ceil(evidence.coverage / miss - 1e-9))
+        else:
+            rank, needed = int(conformal_rank(max(m, 1), miss, part)), int(rows_needed(miss, part))
         enough = 0 < rank <= m
-        needed = int(np.ceil(evidence.coverage / miss)) if evidence.marginal else int(rows_needed(miss, part))
         details = {"regions": float(len(names)), "coverage": evidence.coverage, "needed": float(needed)}
         if evidence.marginal:
             details["marginal"] = 1.0
@@ -457,9 +496,9 @@ CLASSIFICATION: Mapping[str, tuple[Maker, float, str]] = {  # maker, share of de
     "hold-out": (hold_out, 0.40, ""),
     "any rule": (any_rule, 0.10, "prior"),
     "one draw": (one_draw, 0.10, "prior"),
-    "silent error": (silent_error, 0.10, "mixture"),
-    "ambiguity": (ambiguity, 0.05, "mixture"),
-    "per locality": (per_locality, 0.15, "mixture"),
+    "silent error": (silent_error, 0.10, "overlaps"),
+    "ambiguity": (ambiguity, 0.05, "overlaps"),
+    "per locality": (per_locality, 0.15, "regions"),
     "gain": (gain, 0.10, ""),
 }
 REGRESSION: Mapping[str, tuple[Maker, float, str]] = {
@@ -474,22 +513,26 @@ REGRESSION: Mapping[str, tuple[Maker, float, str]] = {
 def spending(evidence: Evidence, delta: float, spend: Mapping[str, float] | str | None) -> dict[str, float]:
     """How much of delta each statement gets; an error for one that cannot be made."""
     makers = CLASSIFICATION if evidence.classification else REGRESSION
-    possible = [
-        name
-        for name, (_, _, needs) in makers.items()
-        if not needs or (evidence.mixture is not None and (needs == "mixture" or evidence.fitted.X is not None))
-    ]
-    if spend is None:
-        total = sum(makers[name][1] for name in possible)
-        return {name: delta * makers[name][1] / total for name in possible}
-    if isinstance(spend, str):
-        if spend != "each":
+    n = 0 if evidence.mixture is None else len(evidence.mixture.localities_)
+
+    def possible(needs: str) -> bool:
+        return not needs or (evidence.mixture is not None and (needs != "prior" or evidence.fitted.X is not None))
+
+    def telling(needs: str) -> bool:
+        """Whether it says another thing than the hold-out: that depends on the number of localities, not on these rows."""
+        return possible(needs) and n >= {"overlaps": 2, "regions": 1}.get(needs, 0)
+
+    if spend is None or isinstance(spend, str):
+        if spend not in (None, "each"):
             raise ValueError(f"spend must be None, 'each' or a mapping of statements to shares of delta; got {spend!r}.")
-        return dict.fromkeys(possible, delta)
+        names = [name for name, (_, _, needs) in makers.items() if telling(needs)]
+        free = [name for name in names if name == "interval" and evidence.marginal]  # needs no confidence
+        total = sum(makers[name][1] for name in names if name not in free)
+        return {name: 0.0 if name in free else delta if spend else delta * makers[name][1] / total for name in names}
     strange = [name for name in spend if name not in makers]
     if strange:
         raise ValueError(f"spend names {strange[0]!r}; there are {', '.join(makers)}.")
-    missing = [name for name in spend if name not in possible]
+    missing = [name for name in spend if not possible(makers[name][2])]
     if missing:
         raise ValueError(f"{missing[0]!r} needs a motlm mixture" + (" and certify." if makers[missing[0]][2] == "prior" else "."))
     if not spend:

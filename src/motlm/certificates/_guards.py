@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from hashlib import sha256
 from typing import Any
 
@@ -15,7 +16,17 @@ from ..estimators import LocalMixture
 from ..fingerprints import Fingerprint, row_keys
 from ._statements import CertificateError
 
-__all__ = ["core_of", "model_hash", "note_duplicates", "note_order", "note_shift", "refuse_seen", "refuse_weights"]
+__all__ = [
+    "around",
+    "core_of",
+    "model_hash",
+    "note_duplicates",
+    "note_order",
+    "note_shift",
+    "note_unlabelled",
+    "refuse_seen",
+    "refuse_weights",
+]
 
 _ALARM = 4.0  # standard errors; one false alarm in 16 000
 
@@ -24,23 +35,41 @@ def core_of(model: Any, X: Any) -> tuple[LocalMixture | None, Any]:
     """The mixture of local models that speaks in the end, if there is one, and the rows as it sees them."""
     if isinstance(model, LocalMixture):
         return model, X
-    if isinstance(model, Pipeline) and isinstance(model.steps[-1][1], LocalMixture):
-        return model.steps[-1][1], model[:-1].transform(X)
-    return None, X
+    if isinstance(model, Pipeline):
+        last = model.steps[-1][1]
+        mixture, _ = core_of(last, None)
+        if mixture is None or X is None:
+            return mixture, X
+        return core_of(last, model[:-1].transform(X) if len(model.steps) > 1 else X)
+    best = getattr(model, "best_estimator_", None)
+    return (None, X) if best is None else core_of(best, X)
+
+
+def around(model: Any, mixture: LocalMixture) -> Any:
+    """A predictor like the model with another mixture in its place."""
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        return Pipeline([*model.steps[:-1], (name, around(last, mixture))])
+    best = getattr(model, "best_estimator_", None)
+    return mixture if best is None else around(best, mixture)
 
 
 def model_hash(model: Any) -> str:
-    """A hash of all the numbers that a model predicts by, and of those that it shows."""
+    """A hash of all the numbers that a model predicts by, and of those that it shows; empty for one that cannot be pickled."""
     if isinstance(model, Pipeline) and isinstance(model.steps[-1][1], LocalMixture):
-        return sha256(f"{hash_of(model.steps[:-1])} {model_hash(model.steps[-1][1])}".encode()).hexdigest()
+        return sha256(f"{_of_other(model.steps[:-1])} {model_hash(model.steps[-1][1])}".encode()).hexdigest()
     if not isinstance(model, LocalMixture):
-        return str(hash_of(model))
+        return _of_other(model)
     digest = sha256()
-    units, posterior = model._fitted.units, model.posterior_
-    parts: list[Any] = [type(model).__name__, model.overlap, model.handle_unknown, repr(model.metric)]
+    problem, posterior = model._fitted, model.posterior_
+    units, metric = problem.units, problem.metric
+    parts: list[Any] = [type(model).__name__, model.overlap, model.handle_unknown, problem.vicinity.learned]
+    if metric is not None:
+        name = metric.name if isinstance(metric.name, str) else f"{metric.name.__module__}.{metric.name.__qualname__}"
+        parts += [name, *(part for key in sorted(metric.arguments) for part in (key, metric.arguments[key]))]
     parts += [vars(posterior)[name] for name in sorted(vars(posterior))]
-    parts += [units.center, units.inverse_scale, units.target_center, units.target_scale, model._fitted.varies, model._radius]
-    parts += [model._fitted.points, getattr(model, "classes_", None), repr(model._columns), model._typical]
+    parts += [units.center, units.inverse_scale, units.target_center, units.target_scale, problem.varies, model._radius]
+    parts += [problem.points, getattr(model, "classes_", None), repr(model._columns), model._typical]
     for one in (*model.localities_, model.exterior_):
         parts += [one.feature_names, *(vars(one)[name] for name in sorted(vars(one)) if name != "feature_names")]
     for part in parts:
@@ -54,6 +83,13 @@ def model_hash(model: Any) -> str:
     return digest.hexdigest()
 
 
+def _of_other(model: Any) -> str:
+    try:  # the hash of what was pickled once is stable
+        return str(hash_of(pickle.loads(pickle.dumps(model))))
+    except Exception:
+        return ""
+
+
 def refuse_weights(sample_weight: Any) -> None:
     if sample_weight is not None:
         raise CertificateError(
@@ -64,19 +100,17 @@ def refuse_weights(sample_weight: Any) -> None:
 
 def refuse_seen(fingerprint: Fingerprint, X: Array, target: Array) -> str | None:
     """An error if these rows are training rows; a note if some equal one by chance."""
-    known, told = fingerprint.known(row_keys(X, target))
+    keys = row_keys(X, target)
+    known, told = fingerprint.known(keys)
     found, looked = int(known.sum()), int(told.sum())
-    if found > fingerprint.coincidences(looked):
+    if found > fingerprint.coincidences(keys, looked) or fingerprint.same_rows(keys):
         of = "" if looked == len(X) else f" (of {looked} that could be told)"
         raise CertificateError(
-            f"{found} of the {len(X)} rows{of} are among the {fingerprint.n_rows} that the model was fitted on, the first at row "
+            f"{found} of the {len(X)} rows{of} are among the {fingerprint.n_rows} that the model was made from, the first at row "
             f"{int(np.flatnonzero(known)[0])}. Give rows that it has never seen, or call certify, which keeps some sealed."
         )
     if found:
-        return (
-            f"{found} of {len(X)} rows equal a training row, as happens by chance in this table, where "
-            f"{fingerprint.repeated:.1%} of the training rows have an equal."
-        )
+        return f"{found} of {len(X)} rows equal one that the model was made from, as many as chance explains in such a table."
     return None
 
 
@@ -89,6 +123,16 @@ def note_duplicates(first: AnyArray, second: AnyArray) -> str | None:
         f"{both} of the {len(second)} sealed rows equal a row that the model was fitted on. If the same case was recorded twice, "
         "the rows are not independent: drop such duplicates and certify again. If equal cases are common, nothing is wrong."
     )
+
+
+def note_unlabelled(unlabelled: AnyArray, *others: AnyArray) -> str | None:
+    """About unlabelled rows that are among the labelled ones; an error if most of them are."""
+    both = int(np.isin(unlabelled, np.concatenate(others)).sum())
+    if 2 * both > len(unlabelled):
+        raise CertificateError(
+            f"{both} of the {len(unlabelled)} rows of X_unlabelled are among the labelled rows; give others of the population."
+        )
+    return f"{both} of the {len(unlabelled)} rows of X_unlabelled equal a labelled row." if both else None
 
 
 def note_order(X: Any, target: Array) -> str | None:
@@ -108,7 +152,7 @@ def note_order(X: Any, target: Array) -> str | None:
     if abs(lag) * np.sqrt(len(ranks)) <= _ALARM:
         return None
     return (
-        f"the targets of neighbouring rows are alike (their correlation is {lag:.2f}), so that the order of the rows says "
+        f"the targets of neighbouring rows are related (their correlation is {lag:.2f}), so that the order of the rows says "
         "something. If it is time, the rows are not independent draws and the future may differ: fit on the earlier rows, and "
         "audit on the later ones. If they are merely sorted, nothing is wrong."
     )

@@ -10,17 +10,19 @@ from typing import Any
 
 import numpy as np
 from scipy.special import gammaincinv, gammaln
+from threadpoolctl import threadpool_limits
 
 from .._typing import Array
 from ..bounds import pac_bayes_kl
 from ..combinations import COMBINATIONS
 from ..estimators import LocalMixture
+from ..fingerprints import Fingerprint
 from ..losses import Loss
 from ..objective import KnownCenters, Objective
 from ..optimise import Solution, lbfgs
 from ..posterior import FREE_SCALES, Posterior, Prior
 from ..prediction import Routing, radii, route
-from ..problem import NO_ROWS, Metric, Problem
+from ..problem import NO_ROWS, Metric, Problem, Table
 from ..rows import Rows
 from ..vicinity import LIMITS
 
@@ -54,7 +56,8 @@ def learned(problem: Problem, prior: Prior, rows: Rows, inverse_temperature: flo
     """The posterior that minimises risk + KL / lambda on some rows, from a start."""
     objective = Objective(problem.loss, problem.vicinity, prior, rows, inverse_temperature, combination=problem.combination)
     free = _MODELS if problem.points is not None else (*_MODELS, "center", "center_scale")
-    return lbfgs(objective, start, free, max_iter=300)
+    with threadpool_limits(limits=1, user_api="blas"):  # as in fit: the same numbers whatever the threads
+        return lbfgs(objective, start, free, max_iter=300)
 
 
 def prior_from(problem: Problem, start: Posterior, rows: Rows, inverse_temperature: float) -> Posterior:
@@ -124,10 +127,13 @@ def routed(draw: Draw, law: Posterior, rows: Rows) -> Routing:
     return route(KnownCenters(), replace(law, coef=draw.coef, intercept=draw.intercept), draw.radius, rows)
 
 
-def as_model(model: LocalMixture, problem: Problem, law: Posterior, X: Array, draw: Draw | None = None) -> Any:
-    """An estimator like the model with another law, or with one draw from it; X are encoded rows for its localities to count."""
+def as_model(
+    model: LocalMixture, problem: Problem, law: Posterior, seen: Table, fingerprint: Fingerprint, draw: Draw | None = None
+) -> Any:
+    """An estimator like the model with another law, or with one draw from it; `seen` are rows for its localities to count."""
     made = copy.copy(model)
     made._fitted = replace(problem, rows=NO_ROWS)
+    made._fingerprint = fingerprint
     if draw is None:
         made.posterior_, made._radius = law, radii(problem.objective(law.n_localities, 1.0).lookup(law))
     else:  # as sharp as laws may be, so that probabilities are almost certain
@@ -142,11 +148,14 @@ def as_model(model: LocalMixture, problem: Problem, law: Posterior, X: Array, dr
             intercept_scale=np.full(law.n_localities + 1, FREE_SCALES[0]),
         )
         made._radius = draw.radius
-    made.__dict__.pop("certificate_", None)
-    counts = sum(routing.applicable.sum(axis=1) for routing in made._routings(X))
+    for stale in ("certificate_", "objective_", "gibbs_risk_", "kl_"):
+        made.__dict__.pop(stale, None)
+    made.path_ = []
+    counts = sum(routing.applicable.sum(axis=1) for routing in made._routings(seen.X))
     known = model._fitted.points is not None  # given by the user: shown as they were given
-    centers = np.array([one.center for one in model.localities_]).reshape(law.n_localities, X.shape[1]) if known else None
+    centers = np.array([one.center for one in model.localities_]).reshape(law.n_localities, seen.X.shape[1]) if known else None
     made._store_localities(counts, centers, [one.point for one in model.localities_], model.exterior_.feature_names)
+    made._store_more(seen)
     return made
 
 

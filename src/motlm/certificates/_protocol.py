@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -19,16 +20,16 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 from .._typing import AnyArray, Array
 from .._version import __version__
 from ..bounds import pac_bayes_kl
-from ..columns import has_text
+from ..columns import has_text, is_missing
 from ..combinations import ambiguity as disagreement
 from ..estimators import LocalMixture, LocalMixtureClassifier
-from ..fingerprints import row_keys
+from ..fingerprints import Fingerprint, row_keys
 from ..localities import Units
 from ..losses import OffBy, ZeroOne
 from ..objective import Objective, lookup_of
 from ..posterior import Posterior, Prior
 from ..prediction import read
-from ..problem import Problem
+from ..problem import Problem, Table
 from ..rows import Rows
 from . import _laws
 from ._evidence import (
@@ -43,13 +44,23 @@ from ._evidence import (
     flags_of,
     spending,
 )
-from ._guards import core_of, model_hash, note_duplicates, note_order, note_shift, refuse_seen, refuse_weights
+from ._guards import (
+    around,
+    core_of,
+    model_hash,
+    note_duplicates,
+    note_order,
+    note_shift,
+    note_unlabelled,
+    refuse_seen,
+    refuse_weights,
+)
 from ._statements import Certificate, CertificateError, Ledger, Statement
 
 __all__ = ["Certified", "audit", "certify", "certify_without_split", "prediction_interval", "verify", "whole_sample"]
 
 _ISSUER = f"motlm {__version__}"
-_PRIOR = "The prior, its units included, was fixed without these rows."
+_PRIOR = "The prior, its units included, the points of interest and the other settings were fixed without these rows."
 
 
 @dataclass(frozen=True)
@@ -102,10 +113,10 @@ def certify(
         delta, by itself. A mapping makes only the statements it names: "hold-out", "any rule", "one draw", "silent error",
         "ambiguity", "per locality", "gain"; of regression "tolerance", "squared error", "interval", "any rule", "one draw".
     tolerance : float, default=None
-        Of regression: the error that is still acceptable, in the units of y. None is two root mean squared errors on the
-        unsealed rows.
+        Of regression: the error that is still acceptable, in the units of y. None is twice the root mean squared error
+        that is expected from the unsealed rows, of which some are held out for it.
     clip : float, default=None
-        Of regression: errors are counted up to this size. None is four root mean squared errors on the unsealed rows.
+        Of regression: errors are counted up to this size. None is four such errors.
     coverage : float, default=0.9
         Of regression: the share of outcomes that a prediction interval has to contain.
     marginal : bool, default=False
@@ -122,7 +133,7 @@ def certify(
     Returns
     -------
     Certified
-        With `model`, `certificate`, `drawn` and `gibbs`. The certificate is also kept as ``model.certificate_``.
+        With `model`, `certificate`, `drawn` and `gibbs`. The mixture keeps the certificate, too, as `certificate_`.
 
     Examples
     --------
@@ -136,7 +147,9 @@ def certify(
     With 98 % confidence over the draw of the ... sealed rows, this fixed model errs on at most ...
     """
     refuse_weights(sample_weight)
-    _check(delta, coverage, random_state, sealed=sealed)
+    delta, coverage, random_state = _check(delta, coverage, random_state)
+    if not 0 < sealed < 1:
+        raise ValueError(f"sealed must be a number between 0 and 1; got {sealed!r}.")
     evidence, protocol, notes = sealed_evidence(
         estimator,
         X,
@@ -175,10 +188,19 @@ def sealed_evidence(
         raise CertificateError(f"{len(y)} rows cannot be split into some to fit on and some to seal; give more rows.")
     kept, first = np.sort(order[:n_sealed]), np.sort(order[n_sealed:])
     X0, y0, X1, y1 = _safe_indexing(X, first), y[first], _safe_indexing(X, kept), y[kept]
+    classification = _is_classifier(estimator)
+    _refuse_idle(classification, tolerance=tolerance, clip=clip)
+    if not classification:
+        _refuse_idle(True, X_unlabelled=X_unlabelled)
+    _check_finite(y)
     model = clone(estimator).fit(X0, y0)
-    classification = is_classifier(model)
-    fitted, rivals, encoded1, codes = _from_rows(model, X0, y0, X1, classification)
-    mixture, _ = core_of(model, X1)
+    try:
+        fitted, rivals, encoded1, codes = _from_rows(model, X0, y0, X1, classification)
+    except ValueError as error:
+        if "categories that fit did not see" not in str(error):
+            raise
+        raise CertificateError(f"a category occurs among the sealed rows only: {error}") from error
+    mixture = core_of(model, None)[0]
     notes = [note_order(X, _codes(y, codes)), note_shift(_codes(y0, codes), _codes(y1, codes))]
     if mixture is not None:
         _check_labels(mixture, y1)
@@ -186,20 +208,23 @@ def sealed_evidence(
         assert fitted.target is not None
         assert encoded1 is not None
         notes.append(note_duplicates(row_keys(fitted.X, fitted.target), row_keys(encoded1, _codes(y1, codes))))
+    unlabelled, note = _unlabelled(model, X_unlabelled, fitted.X, encoded1)
+    notes.append(note)
+    scale = None if classification else _typical_error(estimator, model, mixture, X0, y0, random_state)
     evidence = Evidence(
         model=model,
         mixture=mixture,
         X=encoded1,
         y=y1,
-        said=np.asarray(model.predict(X1)),
+        said=_predicted(model, X1),
         fitted=fitted,
         rivals=rivals,
         classification=classification,
-        tolerance=_size("tolerance", tolerance, 2.0, model, mixture, X0, y0),
-        clip=_size("clip", clip, 4.0, model, mixture, X0, y0),
+        tolerance=_size("tolerance", tolerance, 2.0, scale),
+        clip=_size("clip", clip, 4.0, scale),
         coverage=coverage,
         marginal=marginal,
-        unlabelled=_unlabelled(model, X_unlabelled),
+        unlabelled=unlabelled,
         seed=random_state,
         population=population,
         rows="sealed rows",
@@ -215,15 +240,15 @@ def issued(
     """The certificate of some evidence, with the predictors that it speaks of."""
     spent = spending(evidence, delta, spend)
     certificate = _certificate(evidence, spent, delta, spend != "each", protocol, notes)
-    mixture, drawn, gibbs = evidence.mixture, None, None
-    if mixture is not None and evidence.X is not None:
-        if "any rule" in spent:
-            gibbs = _laws.as_model(mixture, evidence.prior[0], evidence.posterior(spent["any rule"])[0].posterior, evidence.X)
-        if "one draw" in spent:
-            drawn = drawn_model(evidence, evidence.posterior(spent["one draw"])[0])[0]
-        for one in (mixture, gibbs, drawn):
-            if one is not None:
-                one.certificate_ = certificate
+    drawn = gibbs = None
+    if "any rule" in spent:
+        gibbs = around(evidence.model, evidence.made(evidence.posterior(spent["any rule"])[0].posterior))
+    if "one draw" in spent:
+        drawn = drawn_model(evidence, evidence.posterior(spent["one draw"])[0])[0]
+    for one in (evidence.model, gibbs, drawn):
+        mixture = None if one is None else core_of(one, None)[0]
+        if mixture is not None:
+            mixture.certificate_ = certificate
     return Certified(evidence.model, certificate, drawn, gibbs)
 
 
@@ -261,10 +286,14 @@ def audit(
     Certificate
     """
     refuse_weights(sample_weight)
-    _check(delta, coverage, random_state)
+    delta, coverage, random_state = _check(delta, coverage, random_state)
     check_is_fitted(model)
     y = _targets(X, y)
-    classification = is_classifier(model)
+    _check_finite(y)
+    classification = _is_classifier(model)
+    _refuse_idle(classification, tolerance=tolerance, clip=clip)
+    if not classification:
+        _refuse_idle(True, X_unlabelled=X_unlabelled, rival=rival)
     mixture, seen = core_of(model, X)
     fitted, encoded, codes = Fitted(None, None, None, None), None, None
     notes: list[str | None] = []
@@ -281,20 +310,23 @@ def audit(
         notes = [refuse_seen(fingerprint, encoded, target), note_shift(fingerprint, target), note_order(X, target)]
     else:
         notes = [note_order(X, _codes(y, np.unique(y) if classification else None))]
+    unlabelled, note = _unlabelled(model, X_unlabelled, encoded)
+    notes.append(note)
+    scale = None if classification or mixture is None else float(mixture.residual_scale_)
     evidence = Evidence(
         model=model,
         mixture=mixture,
         X=encoded,
         y=y,
-        said=np.asarray(model.predict(X)),
+        said=_predicted(model, X),
         fitted=fitted,
-        rivals=() if rival is None else (Rival("the rival", np.asarray(rival.predict(X))),),
+        rivals=() if rival is None else (Rival("the rival", _predicted(rival, X)),),
         classification=classification,
-        tolerance=_size("tolerance", tolerance, 2.0, model, mixture, None, None),
-        clip=_size("clip", clip, 4.0, model, mixture, None, None),
+        tolerance=_size("tolerance", tolerance, 2.0, scale),
+        clip=_size("clip", clip, 4.0, scale),
         coverage=coverage,
         marginal=marginal,
-        unlabelled=_unlabelled(model, X_unlabelled),
+        unlabelled=unlabelled,
         seed=random_state,
         population=population,
         rows="rows of the audit",
@@ -304,12 +336,20 @@ def audit(
     return _certificate(evidence, spent, delta, spend != "each", f"audit on {len(y)} rows, seed {random_state}", notes)
 
 
-def whole_sample(model: LocalMixture, X: Any, y: Any, *, delta: float = 0.05, tolerance: float | None = None) -> Certificate:
+def whole_sample(
+    model: LocalMixture,
+    X: Any,
+    y: Any,
+    *,
+    delta: float = 0.05,
+    tolerance: float | None = None,
+    population: str = "future cases drawn like these",
+) -> Certificate:
     """Certify the law that a motlm model was trained to, on the rows it was trained on, by the PAC-Bayes-kl bound.
 
     It speaks of models drawn at random from ``model.posterior_``, and of every rule by which applicable models speak. The prior
-    must not have seen the rows: the model must be fitted with ``standardize=False`` (or with `Units` of other rows). If
-    n_localities was chosen from the same rows, each number that was tried has a share of delta.
+    must not have seen the rows: the model must be fitted with `Units` of other rows, or, of classifiers,
+    ``standardize=False``. If n_localities was chosen from the same rows, each number that was tried has a share of delta.
 
     Parameters
     ----------
@@ -318,17 +358,21 @@ def whole_sample(model: LocalMixture, X: Any, y: Any, *, delta: float = 0.05, to
     delta : float, default=0.05
     tolerance : float, default=None
         Of regression: the error that is still acceptable. It must be chosen without the rows, and be given.
+    population : str
+        What the cases are called in the sentences.
 
     Returns
     -------
     Certificate
     """
+    if not isinstance(model, LocalMixture):
+        raise TypeError(f"whole_sample needs a motlm estimator; got {type(model).__name__}. Use audit on rows it has not seen.")
     check_is_fitted(model)
-    _check(delta, 0.9, 0)
+    delta, _, _ = _check(delta, 0.9, 0)
     problem, rows, n_rows = _trained(model, X, y, tolerance)
     objective = Objective(problem.loss, problem.vicinity, _prior_of(model), rows, 1.0, combination=_laws.ANY)
     law, name = model.posterior_, model_hash(model)
-    statements = _whole(name, problem, law, rows, n_rows, objective.kl(law), _mass(model), delta, _constant(model, y))
+    statements = _whole(name, problem, law, rows, n_rows, objective.kl(law), _mass(model), delta, _constant(model, y), population)
     protocol = f"whole sample of {n_rows} rows, the law as trained"
     return Certificate(tuple(statements), delta, True, name, protocol, None, (), _ISSUER)
 
@@ -341,6 +385,7 @@ def certify_without_split(
     delta: float = 0.05,
     reference: float = 0.05,
     tolerance: float | None = None,
+    population: str = "future cases drawn like these",
     random_state: int = 0,
     sample_weight: Any = None,
 ) -> Certified:
@@ -357,9 +402,12 @@ def certify_without_split(
     X, y : rows and targets
     delta : float, default=0.05
     reference : float, default=0.05
-        Share of the rows that fixes the units (20 rows at least). 0 where X is in such units already.
+        Share of the rows that fixes the units (20 rows at least). 0 where X is in such units already. No rows are needed
+        where the estimator has ``standardize=Units``.
     tolerance : float, default=None
         Of regression: the error that is still acceptable, in the units of y, chosen beforehand.
+    population : str
+        What the cases are called in the sentences.
     random_state : int, default=0
         Seed of the choice of those rows.
     sample_weight : None
@@ -371,7 +419,7 @@ def certify_without_split(
         Its `model` is the estimator with the certified law.
     """
     refuse_weights(sample_weight)
-    _check(delta, 0.9, random_state)
+    delta, _, random_state = _check(delta, 0.9, random_state)
     if not isinstance(estimator, LocalMixture):
         raise TypeError(f"certify_without_split needs a motlm estimator; got {type(estimator).__name__}. Use certify.")
     if has_text(X):
@@ -382,18 +430,22 @@ def certify_without_split(
     if not 0 <= reference < 1:
         raise ValueError(f"reference must be a share of the rows, at least 0 and below 1; got {reference!r}.")
     y = _targets(X, y)
+    _check_finite(y)
+    given = isinstance(estimator.standardize, Units)
     regression = not isinstance(estimator, LocalMixtureClassifier)
+    if regression and not given and reference == 0:
+        raise CertificateError("a regressor scales its target; set rows aside for its units (reference > 0), or give Units.")
     order = np.random.default_rng(random_state).permutation(len(y))
-    aside = max(round(reference * len(y)), 20) if reference else 0
+    aside = max(round(reference * len(y)), 20) if reference and not given else 0
     if len(y) - aside < 20:
         raise CertificateError(f"{len(y)} rows are too few: {aside} fix the units, and at least 20 more are needed.")
-    units, rest = order[:aside], np.sort(order[aside:])
+    first, rest = order[:aside], np.sort(order[aside:])
     X1, y1 = _safe_indexing(X, rest), y[rest]
-    options: dict[str, Any] = {"standardize": False}
+    units: Any = estimator.standardize if given else False
     if aside:
-        rows = np.asarray(_safe_indexing(X, units), dtype=float)
-        options["standardize"] = Units.of_rows(rows, np.asarray(y[units], dtype=float) if regression else None)
-    model = clone(estimator).set_params(**options).fit(X1, y1)
+        rows = np.asarray(_safe_indexing(X, first), dtype=float)
+        units = Units.of_rows(rows, np.asarray(y[first], dtype=float) if regression else None)
+    model = clone(estimator).set_params(standardize=units).fit(X1, y1)
     problem, rows1, n_rows = _trained(model, X1, y1, tolerance)
     n = model.posterior_.n_localities
     mass = _mass(model) * (0.5 if n and problem.points is None else 1.0)  # learned centres, or medoids
@@ -406,15 +458,17 @@ def certify_without_split(
         if lower < bound:
             best = medoid, again, others, n_others, mass * price
     chosen, solution, rows2, n_rows2, mass2 = best
-    encoded = model._encode(X1)
-    made = _laws.as_model(model, chosen, solution.posterior, encoded)
-    made.objective_, made.gibbs_risk_, made.kl_ = solution.objective, solution.gibbs_risk, solution.kl
-    made.inverse_temperature_ = solution.inverse_temperature
-    name = model_hash(made)
-    statements = _whole(name, chosen, solution.posterior, rows2, n_rows2, solution.kl, mass2, delta, _constant(model, y1))
+    codes = _codes(y, getattr(model, "classes_", None))
+    encoded = model._encode(X)
+    seen = Table(encoded[rest], codes[rest], np.ones(len(rest)))
+    made = _laws.as_model(model, chosen, solution.posterior, seen, Fingerprint.of(encoded, codes))
+    made.gibbs_risk_, made.kl_ = solution.gibbs_risk, solution.kl
+    made.inverse_temperature_, made.objective_ = solution.inverse_temperature, solution.objective
+    name, baseline = model_hash(made), _constant(model, y1)
+    statements = _whole(name, chosen, solution.posterior, rows2, n_rows2, solution.kl, mass2, delta, baseline, population)
     centres = "known" if problem.points is not None else "medoid" if chosen is not problem else "learned"
     protocol = f"whole sample of {n_rows2} rows ({aside} set aside for units, seed {random_state}), {centres} centres"
-    notes = tuple(note for note in (note_order(X, _codes(y, getattr(model, "classes_", None))),) if note)
+    notes = tuple(note for note in (note_order(X, codes),) if note)
     for note in notes:
         warnings.warn(note, stacklevel=2)
     certificate = Certificate(tuple(statements), delta, True, name, protocol, random_state, notes, _ISSUER)
@@ -425,6 +479,10 @@ def certify_without_split(
 def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
     """The statements of a certificate that are about this model; an error if there are none, since it was refitted or changed."""
     own = model_hash(model)
+    if not own:
+        raise CertificateError(
+            "this model cannot be hashed, since it cannot be pickled; whether it is the certified one is unknown."
+        )
     about = tuple(one for one in certificate.statements if one.model == own)
     if not about:
         raise CertificateError(
@@ -454,12 +512,46 @@ def prediction_interval(model: Any, certificate: Certificate, X: Any) -> Array:
 # -- parts of the protocol ------------------------------------------------------------------------------------------------
 
 
-def _check(delta: float, coverage: float, random_state: Any, sealed: float = 0.5) -> None:
-    for name, value in (("delta", delta), ("coverage", coverage), ("sealed", sealed)):
-        if not (isinstance(value, (int, float, np.floating)) and 0 < value < 1):
+def _check(delta: Any, coverage: Any, random_state: Any) -> tuple[float, float, int]:
+    """As plain numbers, which the certificate can keep."""
+    for name, value in (("delta", delta), ("coverage", coverage)):
+        if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
             raise ValueError(f"{name} must be a number between 0 and 1; got {value!r}.")
-    if not isinstance(random_state, (int, np.integer)) or isinstance(random_state, bool) or random_state < 0:
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
         raise ValueError(f"random_state must be an integer >= 0, which the certificate records; got {random_state!r}.")
+    return float(np.format_float_positional(delta)), float(np.format_float_positional(coverage)), int(random_state)
+
+
+def _is_classifier(model: Any) -> bool:
+    if not (is_classifier(model) or is_regressor(model)):
+        raise TypeError(f"certificates are for classifiers and regressors; got a {type(model).__name__}.")
+    return bool(is_classifier(model))
+
+
+def _refuse_idle(idle: bool, **given: Any) -> None:
+    """Options that would do nothing."""
+    for name, value in given.items():
+        if idle and value is not None:
+            raise ValueError(f"{name} has no part in certifying this kind of model; leave it out.")
+
+
+def _check_finite(y: AnyArray) -> None:
+    missing = is_missing(y) if y.dtype == object else ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
+    if missing.any():
+        raise CertificateError(
+            f"y has {int(missing.sum())} missing or infinite values, the first at row {int(np.flatnonzero(missing)[0])}; a case "
+            "without an outcome certifies nothing. Leave such rows out of the population, and say so."
+        )
+
+
+def _predicted(model: Any, X: Any) -> AnyArray:
+    """What the model says, one value for each row."""
+    said = column_or_1d(np.asarray(model.predict(X)))
+    check_consistent_length(X, said)
+    if said.dtype.kind == "f" and not np.isfinite(said).all():
+        row = int(np.flatnonzero(~np.isfinite(said))[0])
+        raise CertificateError(f"the model predicts {said[row]} for row {row}; a model that does not answer cannot be certified.")
+    return np.asarray(said)
 
 
 def _targets(X: Any, y: Any) -> AnyArray:
@@ -508,40 +600,53 @@ def _from_rows(
     return Fitted(X, _codes(y0, classes), mean, scale, constant), rivals, encoded1, classes
 
 
-def _size(
-    name: str, given: float | None, multiple: float, model: Any, mixture: LocalMixture | None, X0: Any, y0: AnyArray | None
-) -> float:
-    """A size of errors: given, or a multiple of the root mean squared error on the rows of the fit."""
-    if is_classifier(model):
-        return 1.0  # not looked at
+def _typical_error(estimator: Any, model: Any, mixture: LocalMixture | None, X0: Any, y0: AnyArray, seed: int) -> float:
+    """The root mean squared error to expect, from the rows of the fit alone: of rows that a fit has not seen, if larger."""
+    scale = float(np.std(y0))
+    inside = float(np.sqrt(np.mean((_predicted(model, X0) - y0) ** 2)))
+    scores = [one.held_out_score for one in mixture.path_ if one.held_out_score is not None] if mixture is not None else []
+    if scores:  # the choice of n and lambda has held some out
+        return max(inside, scale * float(np.sqrt(max(1.0 - max(scores), 0.0))))
+    part = np.random.default_rng(seed).permutation(len(y0))
+    some, rest = part[: len(y0) // 3], part[len(y0) // 3 :]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again = clone(estimator).fit(_safe_indexing(X0, rest), y0[rest])
+            outside = float(np.sqrt(np.mean((_predicted(again, _safe_indexing(X0, some)) - y0[some]) ** 2)))
+    except ValueError:  # too few rows, or categories, for a fit to two thirds of them
+        outside = scale
+    return max(inside, outside)
+
+
+def _size(name: str, given: float | None, multiple: float, scale: float | None) -> float | None:
+    """A size of errors: given, or a multiple of the typical one with four digits, so that it can be quoted in full."""
     if given is not None:
-        if not given > 0:
+        if not (isinstance(given, Real) and np.isfinite(float(given)) and float(given) > 0.0):
             raise ValueError(f"{name} must be a number > 0, in the units of y; got {given!r}.")
         return float(given)
-    if mixture is not None:
-        scale = float(mixture.residual_scale_)
-    elif y0 is not None:
-        scale = float(np.sqrt(np.mean((np.asarray(model.predict(X0), dtype=float) - y0) ** 2)))
-    else:
-        raise ValueError(f"{name} is needed for this kind of model: a size of errors in the units of y, chosen beforehand.")
-    return multiple * scale or float(np.finfo(float).tiny)
+    return float(f"{multiple * scale:.4g}") if scale else None
 
 
-def _unlabelled(model: Any, X: Any) -> Any:
+def _unlabelled(model: Any, X: Any, *labelled: Array | None) -> tuple[Any, str | None]:
+    """Where local models contradict each other on further rows."""
     if X is None:
-        return None
+        return None, None
     mixture, seen = core_of(model, X)
     if mixture is None:
         raise ValueError("X_unlabelled serves to count contradictions between local models; this model has none.")
-    return contradictions(mixture, mixture._encode(seen))
+    encoded = mixture._encode(seen)
+    note = note_unlabelled(row_keys(encoded), *(row_keys(one) for one in labelled if one is not None))
+    return contradictions(mixture, encoded), note
 
 
 def _certificate(
     evidence: Evidence, spent: dict[str, float], delta: float, together: bool, protocol: str, notes: list[str | None]
 ) -> Certificate:
-    ledger = Ledger(delta if together else sum(spent.values()))
+    ledger = Ledger(delta if together else sum(spent.values()) + 1e-9)
     for name, part in spent.items():
-        ledger = ledger.spend(name, part)
+        if part or not (name == "interval" and evidence.marginal):
+            ledger = ledger.spend(name, part)
     makers = CLASSIFICATION if evidence.classification else REGRESSION
     statements = [one for name, part in spent.items() for one in makers[name][0](evidence, part)]
     told = tuple(note for note in notes if note)
@@ -555,16 +660,28 @@ def _certificate(
 
 def _trained(model: LocalMixture, X: Any, y: Any, tolerance: float | None) -> tuple[Problem, Rows, int]:
     """The model's problem with the union loss, its training rows, and how many they are; errors where the prior saw them."""
-    if model.standardize is True:
+    regression = not isinstance(model, LocalMixtureClassifier)
+    if model._units_from == "rows" or (regression and model._units_from != "given"):
         raise CertificateError(
-            "the model was fitted with standardize=True, so that its prior has seen the rows through their means and deviations. "
-            "Fit with standardize=False in units fixed beforehand, or with standardize=motlm.Units.of_rows(other_rows), or let "
-            "certify_without_split do so."
+            "the model has taken its units from the rows it was fitted on (standardize=True, or a regressor's target), so that "
+            "its prior has seen them. Fit with standardize=motlm.Units.of_rows(other_rows), or a classifier with "
+            "standardize=False in units fixed beforehand, or let certify_without_split do so."
+        )
+    if model.prior is not None and not model.prior.plain:
+        raise CertificateError("the localities have priors of their own; without a split they must have one, of plain numbers.")
+    if model._fitted.metric is not None and model._fitted.metric.arguments:
+        raise CertificateError(
+            f"metric {model._fitted.metric.name!r} has taken its scales from the rows; use certify, which splits."
         )
     if model._columns.has_text:
         raise CertificateError("the model has learned the levels of text columns from the rows; use certify, which splits.")
     encoded, target = model._encode(X), _targets(X, y)
-    classification = isinstance(model, LocalMixtureClassifier)
+    _check_finite(target)
+    classification = not regression
+    if model._units_from == "given":
+        own, units = Units.of_rows(encoded), model._fitted.units
+        if np.allclose(own.center, units.center, rtol=1e-9) and np.allclose(own.inverse_scale, units.inverse_scale, rtol=1e-9):
+            raise CertificateError("standardize has the units of these very rows; take them from other rows.")
     if classification:
         _check_labels(model, target)
     codes = _codes(target, model.classes_ if classification else None)
@@ -594,10 +711,8 @@ def _prior_of(model: LocalMixture) -> Prior:
 
 def _mass(model: LocalMixture) -> float:
     """The prior weight of the number of localities: dropping some, or choosing it, used the same rows."""
-    if model.points_of_interest is not None:
-        return 2.0 ** -len(np.asarray(model.points_of_interest))  # any of the points may have been dropped
-    most = model.max_localities if isinstance(model.n_localities, str) else int(model.n_localities)
-    return 1.0 / (most + 1)
+    most = model._most_localities
+    return 2.0**-most if model._fitted.points is not None else 1.0 / (most + 1)  # any of known points may have been dropped
 
 
 def _constant(model: LocalMixture, y: Any) -> tuple[float | None, str]:
@@ -639,6 +754,7 @@ def _whole(
     mass: float,
     delta: float,
     baseline: tuple[float | None, str],
+    population: str,
 ) -> list[Statement]:
     """Of the union loss the most of delta; of a classifier's silent errors and contradictions the rest."""
     lookup = lookup_of(problem.vicinity, law)
@@ -647,7 +763,8 @@ def _whole(
     errs = np.clip(_laws.ANY.value(readings.omega, losses), 0.0, 1.0)
     loss = problem.loss
     classification = isinstance(loss, ZeroOne)
-    off = f"is off by more than {loss.tolerance * problem.units.target_scale:.4g}" if isinstance(loss, OffBy) else "errs"
+    size = loss.tolerance * problem.units.target_scale if isinstance(loss, OffBy) else 0.0
+    off = f"is off by more than {size:.12g}" if size else "errs"
     kinds = [("W1", "any rule", off, errs, delta)]
     if classification and law.n_localities > 1:
         apart = np.clip(disagreement(readings.omega, losses), 0.0, 1.0)
@@ -677,6 +794,7 @@ def _whole(
                 flags=flags_of(bound, baseline if code == "W1" else (None, "")),
                 assumptions=(INDEPENDENT, _PRIOR),
                 rows="rows it was fitted on",
+                population=population,
                 model=name,
             )
         )

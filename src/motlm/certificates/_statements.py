@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from hashlib import sha256
 from html import escape
 from math import ceil, floor, isfinite, log10
@@ -13,6 +13,7 @@ from typing import Any
 __all__ = [
     "FEW",
     "NOT_BETTER",
+    "UNCHECKED",
     "VACUOUS",
     "Certificate",
     "CertificateError",
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 VACUOUS = "VACUOUS"
+UNCHECKED = "That the model was not made from these rows is taken on trust: this kind of model does not remember its rows."
 FEW = "TOO FEW ROWS"
 NOT_BETTER = "NOT BETTER THAN {}"
 
@@ -60,8 +62,9 @@ def share(value: float, up: bool) -> str:
 def confidence(delta: float) -> str:
     """1 - delta in percent, rounded down."""
     percent = 100.0 * (1.0 - delta)
-    scale = 10 ** max(1, ceil(0.7 - log10(100.0 * delta)))
-    return f"{floor(percent * scale + 1e-7) / scale:g} %"
+    decimals = max(1, ceil(0.7 - log10(100.0 * delta)))
+    safe = floor(percent * 10**decimals + 1e-7) / 10**decimals
+    return f"{safe:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Statement:
     population: str = "future cases drawn like these"
     rows: str = "sealed rows"
     model: str = ""  # hash of the numbers of the predictor
-    details: dict[str, float] = field(default_factory=dict)
+    details: dict[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def sentence(self) -> str:
@@ -120,30 +123,36 @@ class Statement:
 
 def _said(one: Statement) -> str:
     """The words of each kind of statement."""
+    if one.details.get("marginal"):
+        return _on_average(one)
     opening = f"With {confidence(one.delta)} confidence over the draw of the {one.n_rows} {one.rows}, "
     who = PREDICTORS[one.predictor]
     if one.value is None:
-        needed = f"; {one.details['needed']:.0f} are needed" if "needed" in one.details else ""
-        return f"no certificate {one.region}{' ' * bool(one.region)}from {one.n_rows} {one.rows}{needed}."
+        return _none(one)
     up = one.bound == "at most"
     counted = f"{one.errors} of {one.n_rows} seen" if one.errors is not None else ""
     observed = counted or (share(one.empirical, True) + " seen" if one.empirical is not None and one.unit == "share" else "")
     verb = "errs" if one.loss == "errs" else "is off"
     beside = (
-        f"; {one.baseline_name} {verb} on {share(one.baseline, True)}" if one.baseline is not None and one.unit == "share" else ""
+        f"; {one.baseline_name} {verb} on {share(one.baseline, False)} of them"
+        if one.baseline is not None and one.unit == "share"
+        else ""
     )
     noted = f" ({observed}{beside})" if observed else ""
     void = " It was fitted without those rows; refitting it voids this certificate."
+    if UNCHECKED in one.assumptions:
+        void = " This holds if it was fitted without those rows, which was not checked; refitting it voids this certificate."
     value = share(one.value, up) if one.unit in ("share", "ratio") else rounded(one.value, up, 3)
     text = opening
-    if one.region:  # all regions together
+    if one.region and one.details["regions"] > 1:  # all regions together
         there = f"{one.region[0].upper()}{one.region[1:]} ({one.n_rows} {one.rows}), "
         text = f"{there}with {confidence(one.delta)} confidence for all {one.details['regions']:.0f} regions together, "
     if one.code == "C1":
         return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}.{void}"
     if one.code in ("C2", "W1"):
         rule = "whichever applicable local model is asked, "
-        return text + f"{rule}{who} {one.loss} on at most {value} of {one.population}{noted}."
+        other = " The answers of predict are those of a fixed model, of which this says nothing."
+        return text + f"{rule}{who} {one.loss} on at most {value} of {one.population}{noted}.{other}"
     if one.code == "C3":
         seed = f" with seed {one.details['seed']:.0f}"
         return (
@@ -154,13 +163,14 @@ def _said(one: Statement) -> str:
     if one.code == "C5":
         return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}."
     if one.code == "C6":
+        if one.value <= 0:
+            return text + f"no gain over {one.baseline_name} is certified on {one.population}."
         points = f"{floor(1000 * one.value + 1e-9) / 10:g} percentage points"
         return text + f"{who} {one.loss} at least {points} less often than {one.baseline_name} on {one.population}."
     if one.code == "R1":
-        tolerance = rounded(one.details["tolerance"], True, 4)
-        return text + f"{who} is off by more than {tolerance} on at most {value} of {one.population}{noted}.{void}"
+        return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}.{void}"
     if one.code == "R2" and one.unit == "target":
-        clip, beyond = rounded(one.details["clip"], True, 4), share(one.details["beyond"], True)
+        clip, beyond = f"{one.details['clip']:.15g}", share(one.details["beyond"], True)
         return (
             text + f"{who} has a root mean squared error of at most {value} on {one.population}, errors counted up to {clip} "
             f"(they are larger on at most {beyond})."
@@ -168,18 +178,29 @@ def _said(one: Statement) -> str:
     if one.code == "R2":
         return (
             text + f"{who} explains at least {value} of the variance of the target on {one.population}, errors counted up to "
-            f"{rounded(one.details['clip'], True, 4)}."
+            f"{one.details['clip']:.15g} (they are larger on at most {share(one.details['beyond'], True)})."
         )
     if one.code == "R3":
-        sure = one.details["coverage"]
-        if one.details.get("marginal"):
-            where = f"{one.region[0].upper()}{one.region[1:]}, the" if one.region else "The"
-            return (
-                f"{where} prediction plus or minus {value} contains the outcome with probability at least {100 * sure:g} %, on "
-                f"average over the draw of the {one.n_rows} {one.rows} and of the case."
-            )
-        return text + f"the prediction plus or minus {value} contains at least {100 * sure:g} % of the outcomes."
+        sure = f"{100 * one.details['coverage']:g} % of the outcomes of {one.population}"
+        return text + f"the prediction of {who} plus or minus {value} contains at least {sure}."
     raise ValueError(f"no words for statement {one.code!r}.")
+
+
+def _none(one: Statement) -> str:
+    needed = f"; {one.details['needed']:.0f} are needed" if "needed" in one.details else ""
+    return f"no certificate {one.region}{' ' * bool(one.region)}from {one.n_rows} {one.rows}{needed}."
+
+
+def _on_average(one: Statement) -> str:
+    """Of an interval that needs no confidence."""
+    if one.value is None:
+        return _none(one)
+    where = f"{one.region[0].upper()}{one.region[1:]}, the" if one.region else "The"
+    return (
+        f"{where} prediction of {PREDICTORS[one.predictor]} plus or minus {rounded(one.value, True, 3)} contains the outcome "
+        f"with probability at least {100 * one.details['coverage']:g} % for {one.population}, on average over the draw of the "
+        f"{one.n_rows} {one.rows} and of the case."
+    )
 
 
 @dataclass(frozen=True)
@@ -241,7 +262,8 @@ class Certificate:
         for one in self.statements:
             part = f"{one.code} {one.name}"
             family = "regions" in one.details  # whose statements hold together at one delta
-            entries[part] = one.delta if family else entries.get(part, 0.0) + one.delta
+            own = one.delta - one.details.get("shared", 0.0)  # what another statement has paid already
+            entries[part] = own if family else entries.get(part, 0.0) + own
         return Ledger(self.delta if self.together else sum(entries.values()), tuple(entries.items()))
 
     def __getitem__(self, name: str) -> Statement:
@@ -330,7 +352,8 @@ class Certificate:
 def _checked(cls: type, values: dict[str, Any]) -> dict[str, Any]:
     names = {one.name for one in fields(cls)}
     strange = [name for name in values if name not in names and name != "sentence"]
-    missing = [one.name for one in fields(cls) if one.name not in values]
+    needed = [one.name for one in fields(cls) if one.default is MISSING and one.default_factory is MISSING]
+    missing = [name for name in needed if name not in values]
     if strange or missing:
         raise CertificateError(f"not a {cls.__name__.lower()}: unknown entries {strange}, missing entries {missing}.")
     tuples = ("flags", "assumptions", "notes")
@@ -338,7 +361,7 @@ def _checked(cls: type, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    return sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+    return sha256(json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()).hexdigest()
 
 
 def _frame(statements: Any) -> Any:

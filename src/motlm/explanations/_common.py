@@ -1,0 +1,155 @@
+"""What all explanations need: the model's columns as the user knows them, its readings of rows, and plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import AnyArray, Array, Booleans, Integers
+from ..columns import Columns, columns_of
+from ..estimators import LocalMixture, LocalMixtureClassifier
+from ..prediction import mean_model, nearest_model
+
+__all__ = ["Group", "Seen", "checked", "groups_of", "html_table", "number", "plain", "region_name", "table_of", "values_of"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A column of the user's table, and where its encoded columns are."""
+
+    name: str
+    columns: slice
+    levels: tuple[Any, ...] | None  # None for a numeric column
+
+
+def groups_of(columns: Columns) -> list[Group]:
+    groups, start = [], 0
+    for name, levels in zip(columns.names, columns.levels, strict=True):
+        width = 1 if levels is None else len(levels) - 1
+        groups.append(Group(name, slice(start, start + width), levels))
+        start += width
+    return groups
+
+
+def checked(model: Any) -> LocalMixture:
+    if not isinstance(model, LocalMixture):
+        raise TypeError(
+            f"explanations are of motlm's estimators; got a {type(model).__name__}. Of a pipeline, give the last step and the "
+            "rows as it sees them."
+        )
+    check_is_fitted(model)
+    return model
+
+
+def region_name(i: int, n: int) -> str:
+    if i < 0:
+        return "several localities together"
+    return f"locality {i}" if i < n else "exterior"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that the model's parts say of some rows, in the user's units."""
+
+    encoded: Array  # (n_rows, n_columns)
+    distance: Array  # (n_localities, n_rows), between standardised rows
+    member: Booleans  # (n_localities, n_rows)
+    membership: Array  # (n_localities, n_rows), probabilities
+    score: Array  # (n_localities + 1, n_rows): linear score, or prediction of a regressor
+    speaker: Integers  # (n_rows,)
+
+    @property
+    def applicable(self) -> Booleans:
+        """(n_localities + 1, n_rows)."""
+        return np.concatenate([self.member, ~self.member.any(axis=0)[None]])
+
+    @classmethod
+    def of(cls, model: LocalMixture, X: Any) -> Seen:
+        encoded = model._encode(X)
+        routings = list(model._routings(encoded))
+        score = np.concatenate([routing.mean for routing in routings], axis=1)
+        if not isinstance(model, LocalMixtureClassifier):
+            score = score * model._fitted.units.target_scale + model._fitted.units.target_center
+        by = nearest_model if model.overlap == "nearest" else mean_model
+        return cls(
+            encoded,
+            np.concatenate([routing.distance for routing in routings], axis=1),
+            np.concatenate([routing.member for routing in routings], axis=1),
+            model.membership_proba(X).T,
+            score,
+            np.concatenate([by(routing) for routing in routings]),
+        )
+
+    def spoken(self) -> Array:
+        """The score that is said in the end."""
+        n = len(self.member)
+        rows = np.arange(len(self.speaker))
+        said = self.score[np.where(self.speaker < 0, n, self.speaker), rows]
+        together = self.speaker < 0
+        if together.any():
+            weight = self.applicable[:, together]
+            said[together] = (self.score[:, together] * weight).sum(axis=0) / weight.sum(axis=0)
+        return np.asarray(said)
+
+    def contradicted(self, model: LocalMixture) -> Booleans:
+        """Rows for which applicable models differ: in the label, or by more than the regressor's typical error."""
+        classification = isinstance(model, LocalMixtureClassifier)
+        said = (self.score > 0).astype(float) if classification else self.score
+        applicable = self.applicable
+        gap = np.where(applicable, said, -np.inf).max(axis=0) - np.where(applicable, said, np.inf).min(axis=0)
+        return np.asarray(gap > (0.0 if classification else model.residual_scale_))
+
+
+def values_of(model: LocalMixture, X: Any) -> dict[str, AnyArray]:
+    """The user's columns by name."""
+    return {
+        name: np.asarray(column, dtype=object)
+        for name, column in zip(model._columns.names, columns_of(X if hasattr(X, "columns") else np.asarray(X)), strict=True)
+    }
+
+
+def plain(value: Any) -> Any:
+    """As JSON can hold it; None for what is not finite."""
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value)
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """For tables: numbers with some digits, other things as they are."""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (float, np.floating)):
+        return "" if not np.isfinite(value) else f"{value:.{digits}g}"
+    return "" if value is None else str(value)
+
+
+def table_of(rows: list[dict[str, Any]]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("to_frame needs pandas: pip install pandas") from error
+    return pd.DataFrame(rows)
+
+
+def html_table(rows: list[dict[str, Any]]) -> str:
+    """An HTML table with every text escaped."""
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{escape(number(value))}</td>" for value in row.values()) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,276 @@
+"""Each row: which localities contain it, what each model says, which one spoke and why, and what each feature contributed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray, Array, Integers
+from ..estimators import LocalMixture, LocalMixtureClassifier
+from ._common import Seen, checked, groups_of, html_table, number, plain, region_name, table_of, values_of
+
+__all__ = ["LocalExplanation", "RowExplanation", "explain_local"]
+
+_BLOCK = 1024  # rows whose distances to the training rows are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class RowExplanation:
+    """Why the model says what it says of one row.
+
+    For a classifier a score is a linear score, positive for the second label; for a regressor it is a prediction.
+    """
+
+    row: int
+    values: dict[str, Any]
+    prediction: Any
+    score: float
+    speaker: int  # index of the locality that spoke; n for the exterior, -1 for several
+    speaker_name: str
+    reason: str
+    models: tuple[dict[str, Any], ...]  # one for each locality and the exterior
+    contradicted: bool
+    reference: str  # what contributions are relative to
+    base: float  # score there
+    contributions: dict[str, float]  # by feature; they add up to score - base
+    neighbours: tuple[dict[str, Any], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(plain({name: getattr(self, name) for name in self.__dataclass_fields__}))
+
+    def to_frame(self) -> Any:
+        """A pandas table of the contributions, the largest first."""
+        return table_of(self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        order = sorted(self.contributions, key=lambda name: -abs(self.contributions[name]))
+        return [{"feature": name, "value": self.values[name], "contribution": self.contributions[name]} for name in order]
+
+    def __str__(self) -> str:
+        lines = [f"row {self.row}: {number(self.prediction)}, said by {self.speaker_name} ({self.reason})"]
+        for one in self.models:
+            if one["applies"]:
+                lines.append(f"    {one['model']} says {number(one['says'])} (score {number(one['score'])})")
+        if self.contradicted:
+            lines.append("    applicable models contradict each other")
+        lines.append(f"    {number(self.base)} at {self.reference}")
+        lines += [
+            f"    {entry['contribution']:+.4g} {entry['feature']} = {number(entry['value'])}"
+            for entry in self._rows()
+            if entry["contribution"] != 0.0
+        ]
+        lines.append(f"    = {number(self.score)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        first, *_ = str(self).splitlines()
+        warning = "<p><b>Applicable models contradict each other.</b></p>" if self.contradicted else ""
+        return (
+            f"<p>{escape(first)}</p>{warning}{html_table(list(self.models))}<p>Score {escape(number(self.base))} at "
+            f"{escape(self.reference)}, and</p>{html_table(self._rows())}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LocalExplanation:
+    """Explanations of rows; `explanation[i]` is that of row i. Made by `explain_local`."""
+
+    feature_names: tuple[str, ...]
+    values: dict[str, AnyArray]
+    prediction: AnyArray  # (n_rows,)
+    score: Array  # (n_rows,)
+    base: Array  # (n_rows,)
+    contributions: Array  # (n_rows, n_features), of the user's own columns
+    seen: Seen
+    radius: Array  # (n_localities,)
+    contradicted: AnyArray
+    classes: AnyArray | None
+    reference: tuple[str, ...]  # for each model
+    nearest: Integers | None  # (n_rows, n_neighbours), indices of training rows; -1 where there are no more
+    nearest_distance: Array | None
+
+    def __len__(self) -> int:
+        return len(self.prediction)
+
+    def __iter__(self) -> Iterator[RowExplanation]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, row: int) -> RowExplanation:
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        row = range(len(self))[row]
+        seen, n = self.seen, len(self.radius)
+        speaker = int(seen.speaker[row])
+        applicable = seen.applicable[:, row]
+        models = []
+        for i in range(n + 1):
+            ball = i < n
+            models.append(
+                {
+                    "model": region_name(i, n),
+                    "applies": bool(applicable[i]),
+                    "distance": float(seen.distance[i, row]) if ball else None,
+                    "radius": float(self.radius[i]) if ball else None,
+                    "depth": float(seen.distance[i, row] / self.radius[i]) if ball and self.radius[i] > 0 else None,
+                    "membership": float(seen.membership[i, row]) if ball else None,
+                    "score": float(seen.score[i, row]),
+                    "says": self._says(seen.score[i, row]),
+                }
+            )
+        neighbours: tuple[dict[str, Any], ...] = ()
+        if self.nearest is not None and self.nearest_distance is not None:
+            neighbours = tuple(
+                {"row": int(index), "distance": float(distance)}
+                for index, distance in zip(self.nearest[row], self.nearest_distance[row], strict=True)
+                if index >= 0
+            )
+        return RowExplanation(
+            row=row,
+            values={name: _item(column[row]) for name, column in self.values.items()},
+            prediction=_item(self.prediction[row]),
+            score=float(self.score[row]),
+            speaker=speaker,
+            speaker_name=region_name(speaker, n),
+            reason=_reason(int(applicable[:n].sum()), speaker, n),
+            models=tuple(models),
+            contradicted=bool(self.contradicted[row]),
+            reference=self.reference[speaker],
+            base=float(self.base[row]),
+            contributions={name: float(value) for name, value in zip(self.feature_names, self.contributions[row], strict=True)},
+            neighbours=neighbours,
+        )
+
+    def _says(self, score: float) -> Any:
+        return float(score) if self.classes is None else _item(self.classes[int(score > 0)])
+
+    def to_frame(self) -> Any:
+        """A pandas table, one row for each row: what was said, by whom, how deep inside, and the contributions."""
+        import_rows = []
+        n = len(self.radius)
+        for i in range(len(self)):
+            speaker = int(self.seen.speaker[i])
+            ball = 0 <= speaker < n
+            import_rows.append(
+                {
+                    "prediction": _item(self.prediction[i]),
+                    "score": float(self.score[i]),
+                    "speaker": region_name(speaker, n),
+                    "depth": float(self.seen.distance[speaker, i] / self.radius[speaker]) if ball else None,
+                    "membership": float(self.seen.membership[speaker, i]) if ball else None,
+                    "contradicted": bool(self.contradicted[i]),
+                    "base": float(self.base[i]),
+                    **{
+                        f"contribution of {name}": float(v)
+                        for name, v in zip(self.feature_names, self.contributions[i], strict=True)
+                    },
+                }
+            )
+        return table_of(import_rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rows": [one.to_dict() for one in self]}
+
+    def _repr_html_(self) -> str:
+        shown = [self[i] for i in range(min(len(self), 5))]
+        more = f"<p>.. and {len(self) - len(shown)} more rows</p>" if len(self) > len(shown) else ""
+        return "".join(one._repr_html_() for one in shown) + more
+
+
+def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int = 3) -> LocalExplanation:
+    """Why the model says what it says of each row.
+
+    The score is explained relative to the centre of the locality that spoke (of the exterior model: the average training row):
+    the score there, plus coefficient times distance from it for each column, is the score. Columns that encode one
+    feature are added up.
+
+    Parameters
+    ----------
+    model : fitted LocalMixtureClassifier or LocalMixtureRegressor
+    X : rows to explain
+    X_train : rows, default=None
+        If given, the nearest of them for which the same model speaks are named.
+    n_neighbours : int, default=3
+        How many of them.
+
+    Returns
+    -------
+    LocalExplanation
+    """
+    model = checked(model)
+    seen = Seen.of(model, X)
+    n = len(model.localities_)
+    coef = np.array([one.coef for one in (*model.localities_, model.exterior_)])
+    places = np.array([*(one.center for one in model.localities_), model._typical]).reshape(n + 1, -1)
+    intercepts = np.array([one.intercept for one in (*model.localities_, model.exterior_)])
+    at_places = np.einsum("ij,ij->i", coef, places) + intercepts
+    weight = np.zeros((len(seen.speaker), n + 1))  # of each model in what is said
+    rows = np.arange(len(seen.speaker))
+    together = seen.speaker < 0
+    weight[rows[~together], seen.speaker[~together]] = 1.0
+    applicable = seen.applicable.T[together].astype(float)
+    weight[together] = applicable / applicable.sum(axis=1, keepdims=True)
+    parts = seen.encoded * (weight @ coef) - weight @ (coef * places)  # (n_rows, n_columns)
+    groups = groups_of(model._columns)
+    contributions = np.column_stack([parts[:, group.columns].sum(axis=1) for group in groups])
+    score = seen.spoken()
+    classification = isinstance(model, LocalMixtureClassifier)
+    nearest, distance = (None, None) if X_train is None else _neighbours(model, seen, X_train, n_neighbours)
+    return LocalExplanation(
+        feature_names=tuple(group.name for group in groups),
+        values=values_of(model, X),
+        prediction=model.classes_[(score > 0).astype(int)] if classification else score,
+        score=score,
+        base=weight @ at_places,
+        contributions=contributions,
+        seen=seen,
+        radius=np.array([one.radius for one in model.localities_]),
+        contradicted=seen.contradicted(model),
+        classes=model.classes_ if classification else None,
+        reference=(
+            *(f"the centre of locality {i}" for i in range(n)),
+            "the average training row",
+            "the centres of these localities",
+        ),
+        nearest=nearest,
+        nearest_distance=distance,
+    )
+
+
+def _neighbours(model: LocalMixture, seen: Seen, X_train: Any, count: int) -> tuple[Integers, Array]:
+    """The nearest training rows, in standardised units, for which the same model speaks."""
+    train = Seen.of(model, X_train)
+    units, varies = model._fitted.units, model._fitted.varies
+    Z, T = (units.standardized(one.encoded)[:, varies] for one in (seen, train))
+    nearest = np.full((len(Z), count), -1, dtype=np.intp)
+    distance = np.full((len(Z), count), np.nan)
+    for speaker in np.unique(seen.speaker):
+        among = np.flatnonzero(train.speaker == speaker)
+        asked = np.flatnonzero(seen.speaker == speaker)
+        k = min(count, len(among))
+        if k == 0:
+            continue
+        for start in range(0, len(asked), _BLOCK):
+            rows = asked[start : start + _BLOCK]
+            squared = (Z[rows] ** 2).sum(axis=1)[:, None] + (T[among] ** 2).sum(axis=1) - 2.0 * Z[rows] @ T[among].T
+            first = np.argsort(squared, axis=1, kind="stable")[:, :k]
+            nearest[rows[:, None], np.arange(k)] = among[first]
+            distance[rows[:, None], np.arange(k)] = np.sqrt(np.maximum(np.take_along_axis(squared, first, axis=1), 0.0))
+    return nearest, distance
+
+
+def _reason(containing: int, speaker: int, n: int) -> str:
+    if speaker < 0:
+        return f"{containing} localities contain the row, and speak by the mean of their scores"
+    if speaker == n:
+        return "no locality contains the row"
+    if containing == 1:
+        return "no other locality contains the row"
+    return f"the nearest centre of the {containing} localities that contain the row"
+
+
+def _item(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
