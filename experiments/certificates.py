@@ -31,7 +31,7 @@ DELTA = 0.05
 TASKS = {one.name: one.task for one in KEEL}
 EXPECTED = {
     "classification": ("hold-out", "any rule", "one draw", "silent error", "ambiguity", "gain", "whole sample"),
-    "regression": ("tolerance", "squared error", "variance explained", "interval", "any rule", "one draw"),
+    "regression": ("tolerance", "squared error", "explained", "interval", "any rule", "one draw"),
 }
 
 
@@ -191,7 +191,7 @@ def regression(store: Lines[Entry]) -> str:
     rows = []
     for data, task in TASKS.items():
         entries = [one for key, one in store.records.items() if key[0] == data]
-        held = [one for one in entries if one.statement == "variance explained"]
+        held = [one for one in entries if one.statement == "explained"]
         if task != "regression" or not held:
             continue
         gap = np.mean([one.test - one.value for one in held])
@@ -199,8 +199,8 @@ def regression(store: Lines[Entry]) -> str:
             [
                 TITLES[data],
                 str(held[0].n_rows),
-                _mean(entries, "variance explained"),
-                _mean(held, "variance explained", "test"),
+                _mean(entries, "explained"),
+                _mean(held, "explained", "test"),
                 f"{gap:.3f}",
                 _mean(entries, "squared error"),
                 _mean(entries, "tolerance"),

@@ -169,3 +169,19 @@ def test_conformal_rank() -> None:
         assert bounds.clopper_pearson(0, m, delta) <= 0.1 < bounds.clopper_pearson(0, m - 1, delta)
     with pytest.raises(ValueError, match="miss must lie between 0 and 1"):
         bounds.conformal_rank(10, 1.5, 0.05)
+
+
+def test_reduction_holds_and_is_close(rng: np.random.Generator) -> None:
+    """Pairs with a known ratio of means: rarely above it, and not far below."""
+    found = []
+    for _ in range(300):
+        baseline = rng.uniform(0, 3, size=400)
+        losses = np.minimum(0.1 * baseline + rng.uniform(0, 0.2, size=400), 1.0)  # means 1.5 and 0.25
+        found.append(bounds.betting_reduction(losses, baseline, 0.1))
+    truth = 1 - 0.25 / 1.5
+    assert np.mean(np.array(found) > truth) <= 0.1 + 3 * np.sqrt(0.09 / 300)
+    assert truth - np.mean(found) < 0.04
+    assert bounds.betting_reduction(np.ones(50), np.full(50, 0.1), 0.05) is None
+    assert bounds.betting_reduction(np.full(2000, 0.5), np.full(2000, 0.5), 0.05) == pytest.approx(0.0, abs=0.05)
+    with pytest.raises(ValueError, match="between 0 and 1, and baseline"):
+        bounds.betting_reduction([0.5], [0.5, 1.0], 0.05)

@@ -16,6 +16,7 @@ from ._typing import Array, ArrayLike
 __all__ = [
     "best_c",
     "betting",
+    "betting_reduction",
     "binary_kl",
     "binary_kl_inverse",
     "catoni",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 _STEPS = 200  # of Newton or of halving; a dozen are needed
+_RESTS = np.geomspace(2.0, 1e-5, 2400)  # shares of a baseline that may be left, half a per cent apart
 _SERIES = 0.02  # below which ln(1 + x) - x is summed
 
 
@@ -172,23 +174,55 @@ def betting(losses: ArrayLike, delta: float) -> float:
     x = np.asarray(losses, dtype=float)
     if x.ndim != 1 or not len(x) or not ((x >= 0) & (x <= 1)).all():
         raise ValueError("losses must be a sequence of numbers between 0 and 1, at least one.")
-    count = np.arange(1, len(x) + 1)
-    means = (0.5 + np.cumsum(x)) / (count + 1)
-    variances = (0.25 + np.cumsum((x - means) ** 2)) / (count + 1)
-    before = np.concatenate([[0.25], variances[:-1]])
-    wanted = np.sqrt(2 * np.log(1 / delta) / (before * len(x)))
+    wanted = _bets(x, delta)
     low, high = float(x.mean()), 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
         if not low < middle < high:
             break
-        bets = np.minimum(wanted, 0.75 / (1.0 - middle))
-        wealth = np.cumsum(np.log1p(bets * (middle - x)))
-        if wealth.max() >= -np.log(delta):
+        if _wins(x, middle, wanted, delta):
             high = middle
         else:
             low = middle
     return high
+
+
+def betting_reduction(losses: ArrayLike, baseline: ArrayLike, delta: float) -> float | None:
+    """Lower bound on 1 - mean(losses) / mean(baseline), for pairs of losses in [0, 1] and in [0, b]; None if not even -1.
+
+    For each reduction r of a fixed list, in increasing order, a bet that losses - (1 - r) baseline has a negative mean; the
+    last r before the first bet that is lost. The first r above the true one is won with probability delta at most.
+    """
+    _check_delta(delta)
+    own, rival = np.asarray(losses, dtype=float), np.asarray(baseline, dtype=float)
+    if own.shape != rival.shape or own.ndim != 1 or not len(own) or not ((own >= 0) & (own <= 1) & (rival >= 0)).all():
+        raise ValueError("losses must be numbers between 0 and 1, and baseline as many numbers >= 0.")
+    top = float(rival.max())
+    best = None
+    for rest in _RESTS:  # 1 - r
+        low, span = rest * top, 1.0 + rest * top
+        x = (own - rest * rival + low) / span
+        if not _wins(x, low / span, _bets(x, delta), delta):
+            break
+        best = 1.0 - float(rest)
+    return best
+
+
+def _bets(x: Array, delta: float) -> Array:
+    """How much to bet on each row, from the rows before it."""
+    count = np.arange(1, len(x) + 1)
+    means = (0.5 + np.cumsum(x)) / (count + 1)
+    variances = (0.25 + np.cumsum((x - means) ** 2)) / (count + 1)
+    before = np.concatenate([[0.25], variances[:-1]])
+    return np.asarray(np.sqrt(2 * np.log(1 / delta) / (before * len(x))))
+
+
+def _wins(x: Array, mean: float, wanted: Array, delta: float) -> bool:
+    """Whether a bet on a mean below this one has once multiplied the capital by 1 / delta."""
+    if not 0.0 < mean < 1.0:
+        return False
+    bets = np.minimum(wanted, 0.75 / (1.0 - mean))
+    return bool(np.cumsum(np.log1p(bets * (mean - x))).max() >= -np.log(delta))
 
 
 def conformal_rank(n_rows: ArrayLike, miss: ArrayLike, delta: ArrayLike) -> Any:

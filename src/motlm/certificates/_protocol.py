@@ -111,7 +111,8 @@ def certify(
     spend : None, "each" or mapping of statement to delta, default=None
         How delta is shared out. None: by default shares, such that all statements hold together. "each": every statement at
         delta, by itself. A mapping makes only the statements it names: "hold-out", "any rule", "one draw", "silent error",
-        "ambiguity", "per locality", "gain"; of regression "tolerance", "squared error", "interval", "any rule", "one draw".
+        "ambiguity", "per locality", "gain"; of regression "tolerance", "squared error", "explained", "interval", "any rule",
+        "one draw".
     tolerance : float, default=None
         Of regression: the error that is still acceptable, in the units of y. None is twice the root mean squared error
         that is expected from the unsealed rows, of which some are held out for it.

@@ -177,8 +177,10 @@ def _said(one: Statement) -> str:
         )
     if one.code == "R2":
         return (
-            text + f"{who} explains at least {value} of the variance of the target on {one.population}, errors counted up to "
-            f"{one.details['clip']:.15g} (they are larger on at most {share(one.details['beyond'], True)})."
+            text
+            + f"the mean squared error of {who} on {one.population} is at least {value} smaller than that of always predicting "
+            f"{one.details['mean']:.4g}, the mean target of the fit; errors counted up to {one.details['clip']:.15g} (they are larger "
+            f"on at most {share(one.details['beyond'], True)})."
         )
     if one.code == "R3":
         sure = f"{100 * one.details['coverage']:g} % of the outcomes of {one.population}"
@@ -262,8 +264,7 @@ class Certificate:
         for one in self.statements:
             part = f"{one.code} {one.name}"
             family = "regions" in one.details  # whose statements hold together at one delta
-            own = one.delta - one.details.get("shared", 0.0)  # what another statement has paid already
-            entries[part] = own if family else entries.get(part, 0.0) + own
+            entries[part] = one.delta if family else entries.get(part, 0.0) + one.delta
         return Ledger(self.delta if self.together else sum(entries.values()), tuple(entries.items()))
 
     def __getitem__(self, name: str) -> Statement:
