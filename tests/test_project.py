@@ -41,6 +41,7 @@ LINE = [
     "learning",
     "estimators",
     "certificates",
+    "explanations",
     "preprocessing",
     "baselines",
     "datasets",
@@ -82,7 +83,8 @@ def test_run_time_dependencies_are_three() -> None:
     code = (
         "import sys, sklearn.base, sklearn.metrics, scipy.optimize, scipy.stats, joblib, threadpoolctl\n"
         "before = set(sys.modules)  # scikit-learn itself may load pandas where it finds it\n"
-        "import motlm, motlm.baselines, motlm.certificates, motlm.datasets, motlm.plotting, motlm.preprocessing\n"
+        "import motlm, motlm.baselines, motlm.certificates, motlm.datasets, motlm.explanations\n"
+        "import motlm.plotting, motlm.preprocessing\n"
         "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()

@@ -177,10 +177,9 @@ def _said(one: Statement) -> str:
         )
     if one.code == "R2":
         return (
-            text
-            + f"the mean squared error of {who} on {one.population} is at least {value} smaller than that of always predicting "
-            f"{one.details['mean']:.4g}, the mean target of the fit; errors counted up to {one.details['clip']:.15g} (they are larger "
-            f"on at most {share(one.details['beyond'], True)})."
+            text + f"the mean squared error of {who} on {one.population} is at least {value} smaller than that of always "
+            f"predicting {one.details['mean']:.4g}, the mean target of the fit; errors counted up to "
+            f"{one.details['clip']:.15g} (they are larger on at most {share(one.details['beyond'], True)})."
         )
     if one.code == "R3":
         sure = f"{100 * one.details['coverage']:g} % of the outcomes of {one.population}"

@@ -65,7 +65,7 @@ class Seen:
     @property
     def applicable(self) -> Booleans:
         """(n_localities + 1, n_rows)."""
-        return np.concatenate([self.member, ~self.member.any(axis=0)[None]])
+        return np.concatenate([self.member, np.asarray(~self.member.any(axis=0))[None]])
 
     @classmethod
     def of(cls, model: LocalMixture, X: Any) -> Seen:

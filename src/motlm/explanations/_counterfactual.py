@@ -1,4 +1,4 @@
-"""The smallest change that alters the answer, within the locality that gave it: projections onto a half-space, a ball and a box."""
+"""The smallest change that alters the answer, within the locality that gave it: projections on a half-space, a ball and a box."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class Counterfactual:
         if not self.found:
             return f"no counterfactual: {self.reason}"
         changes = ", ".join(f"{name} from {number(before)} to {number(after)}" for name, (before, after) in self.changes.items())
-        return f"{number(self.prediction_before)} becomes {number(self.prediction_after)} in {self.region} with {changes or 'no change'}"
+        said = f"{number(self.prediction_before)} becomes {number(self.prediction_after)}"
+        return f"{said} in {self.region} with {changes or 'no change'}"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(str(self))}</p>{html_table(self._rows())}"
@@ -77,8 +78,8 @@ def counterfactual(
 ) -> Counterfactual:
     """The smallest change of a row, in standardised units, by which the same local model gives another answer.
 
-    Without bounds, whole numbers and categories it is a projection in closed form; bounds add a search for one number, whole numbers
-    branches, and categories trials of all changes of a few of them.
+    Without bounds, whole numbers and categories it is a projection in closed form; bounds add a search for one number, whole
+    numbers add branches, and categories trials of all changes of a few of them.
 
     Parameters
     ----------
@@ -312,8 +313,8 @@ def nearest_beyond(
 ) -> Array | None:
     """The point nearest to the start with gradient . z >= reach in a ball and a box; None if there is none.
 
-    The points nearest to (1 - s) start + s center, for s in [0, 1], are those that minimise |z - start|^2 + mu |z - center|^2 with
-    mu = s / (1 - s): the ball's multiplier. Their distance from the centre falls with s.
+    The points nearest to (1 - s) start + s center, for s in [0, 1], are those that minimise
+    ``|z - start|^2 + mu |z - center|^2`` with mu = s / (1 - s), the ball's multiplier. Their distance from the centre falls with s.
     """
     if (low > high).any():
         return None

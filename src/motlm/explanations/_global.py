@@ -48,7 +48,7 @@ class Region:
     formula: str
 
     def to_dict(self) -> dict[str, Any]:
-        return plain({name: getattr(self, name) for name in self.__dataclass_fields__})
+        return dict(plain({name: getattr(self, name) for name in self.__dataclass_fields__}))
 
     def to_frame(self) -> Any:
         """One row for each column: coefficient with its deviation, centre and half-width."""

@@ -52,9 +52,11 @@ class RowExplanation:
 
     def __str__(self) -> str:
         lines = [f"row {self.row}: {number(self.prediction)}, said by {self.speaker_name} ({self.reason})"]
-        for one in self.models:
-            if one["applies"]:
-                lines.append(f"    {one['model']} says {number(one['says'])} (score {number(one['score'])})")
+        lines += [
+            f"    {one['model']} says {number(one['says'])} (score {number(one['score'])})"
+            for one in self.models
+            if one["applies"]
+        ]
         if self.contradicted:
             lines.append("    applicable models contradict each other")
         lines.append(f"    {number(self.base)} at {self.reference}")
@@ -149,12 +151,12 @@ class LocalExplanation:
 
     def to_frame(self) -> Any:
         """A pandas table, one row for each row: what was said, by whom, how deep inside, and the contributions."""
-        import_rows = []
+        lines = []
         n = len(self.radius)
         for i in range(len(self)):
             speaker = int(self.seen.speaker[i])
             ball = 0 <= speaker < n
-            import_rows.append(
+            lines.append(
                 {
                     "prediction": _item(self.prediction[i]),
                     "score": float(self.score[i]),
@@ -169,7 +171,7 @@ class LocalExplanation:
                     },
                 }
             )
-        return table_of(import_rows)
+        return table_of(lines)
 
     def to_dict(self) -> dict[str, Any]:
         return {"rows": [one.to_dict() for one in self]}

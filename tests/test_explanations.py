@@ -1,0 +1,404 @@
+"""Explanations: that they add up, agree with the model, and that counterfactuals are the nearest there are."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm.certificates import certify
+from motlm.datasets import make_clf_case1, make_reg_case2
+from motlm.explanations import counterfactual, explain_global, explain_local
+from motlm.explanations._counterfactual import nearest_beyond
+
+QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+POINTS = [[-1.0, 0.0], [1.0, 0.0]]
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[pd.DataFrame, np.ndarray]:
+    """Two numbers, a whole number and two columns of categories; two balls that overlap."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.uniform(20, 60, 600),
+            "income": rng.normal(3, 1, 600),
+            "children": rng.integers(0, 5, 600),
+            "region": rng.choice(["north", "south", "west"], 600),
+            "owner": rng.choice(["no", "yes"], 600),
+        }
+    )
+    plain = LocalMixtureClassifier(0, **QUICK).fit(frame, rng.choice([0, 1], 600))  # for its columns and units
+    Z, P = (plain._fitted.units.standardized(plain._encode(one)) for one in (frame, points_of(frame)))
+    first, second = (np.linalg.norm(Z - place, axis=1) < 2.3 for place in P)
+    rule = np.where(second, 3 - frame["income"], (frame["children"] - 2) / 2)
+    score = np.where(first, frame["income"] - 3, rule) + 0.3 * (frame["region"] == "west")
+    return frame, np.where(score + 0.1 * rng.normal(size=600) > 0, "good", "bad")
+
+
+def points_of(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.iloc[:2].assign(age=[30.0, 50.0], income=3.0, children=2, region="north", owner="no")
+
+
+@pytest.fixture(scope="module")
+def mixed(table) -> LocalMixtureClassifier:
+    frame, y = table
+    return LocalMixtureClassifier(points_of_interest=points_of(frame), inverse_temperature=16.0, n_starts=3, random_state=0).fit(
+        frame, y
+    )
+
+
+MODELS = {
+    "classifier": lambda overlap: LocalMixtureClassifier(points_of_interest=POINTS, overlap=overlap, **QUICK).fit(
+        *make_clf_case1(random_state=0)
+    ),
+    "regressor": lambda overlap: LocalMixtureRegressor(
+        points_of_interest=[[-0.3], [0.3]], overlap=overlap, **QUICK | {"inverse_temperature": 16.0}
+    ).fit(*make_reg_case2(random_state=0)),
+}
+
+
+@pytest.fixture(scope="module", params=[(kind, overlap) for kind in MODELS for overlap in ("nearest", "mean")], ids=str)
+def fitted(request: pytest.FixtureRequest):
+    kind, overlap = request.param
+    X, y = (make_clf_case1 if kind == "classifier" else make_reg_case2)(random_state=0)
+    return MODELS[kind](overlap), X, y
+
+
+# -- rows -----------------------------------------------------------------------------------------------------------------
+
+
+def test_contributions_add_up(fitted) -> None:
+    model, X, _ = fitted
+    explanation = explain_local(model, X)
+    np.testing.assert_allclose(explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9)
+    np.testing.assert_array_equal(explanation.seen.speaker, model.apply(X))
+    np.testing.assert_array_equal(explanation.seen.member.T, model.membership(X))
+    np.testing.assert_allclose(explanation.seen.membership.T, model.membership_proba(X))
+    np.testing.assert_array_equal(explanation.contradicted, model.ambiguous(X))
+    if hasattr(model, "classes_"):
+        np.testing.assert_array_equal(explanation.prediction, model.predict(X))
+    else:
+        np.testing.assert_allclose(explanation.prediction, model.predict(X), rtol=1e-9, atol=1e-12)
+
+
+def test_contributions_of_categories_are_gathered(table, mixed) -> None:
+    frame, _ = table
+    explanation = explain_local(mixed, frame)
+    assert explanation.feature_names == tuple(frame.columns)
+    np.testing.assert_allclose(explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9)
+    row = explanation[5]
+    speaker = (*mixed.localities_, mixed.exterior_)[row.speaker]
+    place = mixed.localities_[row.speaker].center if row.speaker < 2 else mixed._typical
+    encoded = mixed._encode(frame)[5]
+    names = [j for j, name in enumerate(speaker.feature_names) if name.startswith("region=")]
+    assert row.contributions["region"] == pytest.approx(sum(speaker.coef[j] * (encoded[j] - place[j]) for j in names))
+    assert row.values["region"] == frame["region"][5]
+
+
+def test_a_row_in_words(fitted) -> None:
+    model, X, _ = fitted
+    explanation = explain_local(model, X, X_train=X)
+    n = len(model.localities_)
+    for row in explanation:
+        applies = [one["applies"] for one in row.models]
+        assert applies[-1] == (not any(applies[:-1]))
+        text = str(row)
+        assert row.reason in text
+        if row.speaker == n:
+            assert row.reason == "no locality contains the row"
+        elif row.speaker < 0:
+            assert "speak by the mean" in row.reason
+        elif sum(applies) == 1:
+            assert row.reason == "no other locality contains the row"
+        else:
+            nearest = min((one["distance"], i) for i, one in enumerate(row.models[:-1]) if one["applies"])[1]
+            assert row.speaker == nearest
+        if row.row > 40:
+            break
+    assert explanation[-1].row == len(X) - 1
+    with pytest.raises(IndexError):
+        explanation[len(X)]
+    assert row.neighbours[0] == {"row": row.row, "distance": pytest.approx(0, abs=1e-6)}
+    assert all(model.apply(X[[one["row"]]])[0] == row.speaker for one in row.neighbours)
+
+
+def test_neighbours_are_the_nearest(table, mixed) -> None:
+    frame, _ = table
+    asked, train = frame[:50], frame[50:]
+    explanation = explain_local(mixed, asked, X_train=train, n_neighbours=2)
+    Z, T = (mixed._fitted.units.standardized(mixed._encode(one)) for one in (asked, train))
+    speakers = mixed.apply(train)
+    for i, row in enumerate(explanation):
+        away = np.linalg.norm(T - Z[i], axis=1)
+        away[speakers != row.speaker] = np.inf
+        assert [one["distance"] for one in row.neighbours] == pytest.approx(np.sort(away)[:2])
+
+
+# -- the whole ------------------------------------------------------------------------------------------------------------
+
+
+def test_regions_count_their_rows(fitted) -> None:
+    model, X, y = fitted
+    explanation = explain_global(model, X, y)
+    member, n = model.membership(X), len(model.localities_)
+    assert [region.n_rows for region in explanation.regions] == [*member.sum(axis=0), (~member.any(axis=1)).sum()]
+    assert sum(region.n_spoken for region in explanation.regions) == (model.apply(X) >= 0).sum()
+    np.testing.assert_array_equal(np.diag(explanation.shared), member.sum(axis=0))
+    np.testing.assert_array_equal(explanation.shared, explanation.shared.T)
+    assert explanation.ambiguous == pytest.approx(model.ambiguous(X).mean())
+    if n == 2:
+        assert explanation.contradictions[0, 1] == model.ambiguous(X).sum()
+    whole = model.score(X, y) if hasattr(model, "classes_") else np.sqrt(np.mean((model.predict(X) - y) ** 2))
+    assert explanation.score == pytest.approx(whole)
+    for i, region in enumerate(explanation.regions[:-1]):
+        inside = member[:, i]
+        own = X[inside] @ model.localities_[i].coef + model.localities_[i].intercept
+        if hasattr(model, "classes_"):
+            assert region.score == pytest.approx(np.mean(model.classes_[(own > 0).astype(int)] == y[inside]))
+            assert sum(region.balance.values()) == pytest.approx(1)
+        else:
+            assert region.score == pytest.approx(np.sqrt(np.mean((own - y[inside]) ** 2)))
+            assert region.balance["mean target"] == pytest.approx(y[inside].mean())
+
+
+def test_why_a_locality_exists() -> None:
+    X, y = make_clf_case1(random_state=0)
+    model = MODELS["classifier"]("nearest")
+    explanation = explain_global(model, X, y)
+    assert explanation.score > explanation.linear_score + 0.15
+    for region in explanation.regions[:-1]:
+        assert region.score > region.exterior_score
+        assert region.score > region.linear_score
+    single = LogisticRegression().fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    assert explanation.linear_score == pytest.approx(single.score((X - X.mean(axis=0)) / X.std(axis=0), y), abs=0.002)
+
+
+def test_the_certificate_is_shown() -> None:
+    X, y = make_clf_case1(random_state=0)
+    model, certificate = certify(LocalMixtureClassifier(points_of_interest=POINTS, **QUICK), X, y)
+    explanation = explain_global(model, X, y)
+    assert explanation.certificate is certificate
+    assert certificate.headline.sentence in str(explanation)
+    assert explanation.to_dict()["certificate"]["statements"][0]["code"] == "C1"
+
+
+def test_tables_json_and_notebooks(table, mixed) -> None:
+    frame, y = table
+    every = [
+        explain_global(mixed, frame, y),
+        explain_global(mixed, frame, y).regions[0],
+        explain_local(mixed, frame[:7], X_train=frame),
+        explain_local(mixed, frame[:7])[0],
+        counterfactual(mixed, frame[:1]),
+    ]
+    for one in every:
+        json.dumps(one.to_dict(), allow_nan=False)
+        assert isinstance(one.to_frame(), pd.DataFrame)
+        assert "<table>" in one._repr_html_()
+    assert len(explain_local(mixed, frame[:7]).to_frame()) == 7
+    assert list(every[0].coefficients().columns) == ["locality 0", "locality 1", "exterior"]
+
+
+def test_names_are_escaped() -> None:
+    rng = np.random.default_rng(0)
+    bad = "<script>alert(1)</script>"
+    frame = pd.DataFrame({bad: rng.normal(size=80), "b": rng.choice([bad, "x"], 80)})
+    y = np.where(frame[bad] > 0, bad, "good")
+    model = LocalMixtureClassifier(0, **QUICK).fit(frame, y)
+    for one in (explain_global(model, frame, y), explain_local(model, frame), counterfactual(model, frame[:1])):
+        assert "<script>" not in one._repr_html_()
+
+
+def test_regions_without_rows(table, mixed) -> None:
+    frame, y = table
+    far = frame[:3].assign(age=[900.0, 901.0, 902.0])
+    explanation = explain_global(mixed, far, y[:3])
+    assert explanation.regions[0].score is None
+    assert explanation.regions[0].n_rows == 0
+    assert json.dumps(explanation.to_dict(), allow_nan=False)
+    assert explain_local(mixed, far, X_train=frame[:1]).nearest.shape == (3, 3)
+
+
+def test_other_things_are_refused(table, mixed) -> None:
+    frame, y = table
+    with pytest.raises(TypeError, match="explanations are of motlm's estimators; got a LogisticRegression"):
+        explain_global(LogisticRegression(), frame, y)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        explain_global(mixed, frame, y[1:])
+
+
+# -- counterfactuals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("boxed", [False, True])
+def test_the_nearest_point_against_a_solver(boxed: bool, rng: np.random.Generator) -> None:
+    """A general solver finds no nearer point in ball, half-space and box."""
+    found = 0
+    for _ in range(60):
+        d = int(rng.integers(1, 5))
+        center, gradient = rng.normal(size=d), rng.normal(size=d)
+        radius = rng.uniform(0.5, 2.0)
+        inside = rng.normal(size=d)
+        start = center + inside / np.linalg.norm(inside) * radius * rng.uniform(0, 0.99)
+        low, high = (
+            (start - rng.uniform(0, 1.5, d), start + rng.uniform(0, 1.5, d))
+            if boxed
+            else (np.full(d, -np.inf), np.full(d, np.inf))
+        )
+        reach = gradient @ start + rng.uniform(0.05, 1.0)
+        point = nearest_beyond(start, gradient, reach, center, radius, low, high)
+        solved = minimize(
+            lambda z, start=start: ((z - start) ** 2).sum(),
+            np.clip(center, low, high),
+            jac=lambda z, start=start: 2 * (z - start),
+            bounds=list(zip(low, high, strict=True)),
+            constraints=[
+                {"type": "ineq", "fun": lambda z, g=gradient, r=reach: g @ z - r},
+                {"type": "ineq", "fun": lambda z, c=center, r=radius: r**2 - ((z - c) ** 2).sum()},
+            ],
+            options={"maxiter": 500, "ftol": 1e-12},
+        )
+        feasible = solved.success and gradient @ solved.x >= reach - 1e-6 and np.linalg.norm(solved.x - center) <= radius + 1e-6
+        if point is None:
+            assert not feasible
+            continue
+        found += 1
+        assert gradient @ point >= reach - 1e-9
+        assert np.linalg.norm(point - center) <= radius * (1 + 1e-12)
+        assert (point >= low - 1e-12).all()
+        assert (point <= high + 1e-12).all()
+        if feasible:
+            assert ((point - start) ** 2).sum() <= solved.fun * (1 + 1e-4) + 1e-9
+    assert found > 15
+
+
+def test_labels_flip_within_the_locality(fitted) -> None:
+    model, X, _ = fitted
+    if not hasattr(model, "classes_"):
+        pytest.skip("of classifiers")
+    flipped = 0
+    for x in X[:60]:
+        one = counterfactual(model, x)
+        if not one.found:
+            assert one.reason
+            assert one.after == {}
+            continue
+        flipped += 1
+        after = np.array([list(one.after.values())], dtype=float)
+        assert model.predict(after)[0] != model.predict(x[None])[0]
+        assert model.apply(after)[0] == model.apply(x[None])[0]
+        np.testing.assert_allclose(one.score_after, 0, atol=1e-4)
+    assert flipped > 20
+
+
+def test_predictions_move_to_what_is_wanted() -> None:
+    model = MODELS["regressor"]("nearest")
+    x = model.localities_[0].center
+    before = float(model.predict(x[None])[0])
+    wanted = before + 0.1 * abs(model.localities_[0].coef[0])
+    one = counterfactual(model, x, target=wanted)
+    assert one.found
+    assert model.predict([[*one.after.values()]])[0] == pytest.approx(wanted)
+    assert not counterfactual(model, x, target=before + 100).found
+    with pytest.raises(ValueError, match="target is needed"):
+        counterfactual(model, x)
+    assert counterfactual(model, x, target=before).reason == "the model gives that answer already"
+
+
+def test_fixed_bounds_whole_numbers_and_categories(table, mixed) -> None:
+    frame, _ = table
+    plain_found = 0
+    for i in range(25):
+        row = frame.iloc[[i]]
+        free = counterfactual(mixed, row)
+        numbers = counterfactual(mixed, row, fixed=["region", "owner"], integer=["children"])
+        held = counterfactual(mixed, row, fixed=["income", "region", "owner", "children"])
+        bounded = counterfactual(mixed, row, bounds={"income": (0.0, 6.0), "age": (18, 80)}, integer=["children"])
+        for one in (free, numbers, held, bounded):
+            if not one.found:
+                continue
+            plain_found += 1
+            changed = pd.DataFrame([one.after])[list(frame.columns)]
+            assert mixed.predict(changed)[0] == one.prediction_after != one.prediction_before
+            assert one.distance == pytest.approx(
+                np.linalg.norm((mixed._encode(changed)[0] - mixed._encode(row)[0]) * mixed._fitted.units.inverse_scale)
+            )
+        if numbers.found:
+            assert set(numbers.changes) <= {"age", "income", "children"}
+            assert float(numbers.after["children"]).is_integer()
+        if held.found:
+            assert set(held.changes) == {"age"}
+            assert held.distance >= free.distance - 1e-9
+        if bounded.found:
+            assert 0 <= bounded.after["income"] <= 6
+            assert 18 <= bounded.after["age"] <= 80
+    assert plain_found > 30
+
+
+def test_whole_numbers_by_enumeration(rng: np.random.Generator) -> None:
+    """Two whole numbers: the branches find what trying all finds."""
+    X = rng.integers(-6, 7, size=(300, 2)).astype(float)
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.normal(size=300) > 0.2, 1, -1)
+    model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
+    every = np.array([(a, b) for a in range(-20, 21) for b in range(-20, 21)], dtype=float)
+    said = model.predict(every)
+    units = model._fitted.units
+    for x in X[:20]:
+        one = counterfactual(model, x, integer=["x0", "x1"])
+        away = np.linalg.norm((every - x) * units.inverse_scale, axis=1)
+        away[said == model.predict(x[None])[0]] = np.inf
+        assert one.distance == pytest.approx(away.min())
+
+
+def test_categories_by_enumeration(table, mixed) -> None:
+    """With numbers held, only categories can change: the nearest of all combinations."""
+    frame, _ = table
+    held = ["age", "income", "children"]
+    for i in range(40):
+        row = frame.iloc[[i]]
+        one = counterfactual(mixed, row, fixed=held)
+        every = pd.concat([row.assign(region=r, owner=o) for r in ("north", "south", "west") for o in ("no", "yes")])
+        ok = (mixed.predict(every) != mixed.predict(row)[0]) & (mixed.apply(every) == mixed.apply(row)[0])
+        assert one.found == bool(ok.any()) or "speaks" in one.reason
+        if one.found:
+            away = np.linalg.norm((mixed._encode(every) - mixed._encode(row)) * mixed._fitted.units.inverse_scale, axis=1)
+            assert one.distance == pytest.approx(away[ok].min())
+
+
+def test_rows_may_be_given_in_many_ways(table, mixed) -> None:
+    frame, _ = table
+    row = frame.iloc[[3]]
+    values = frame.iloc[3]
+    expected = counterfactual(mixed, row).after
+    assert counterfactual(mixed, dict(values)).after == expected
+    assert counterfactual(mixed, list(values)).after == expected
+    for bad, match in (
+        (frame[:2], "one row is explained at a time; got 2"),
+        ({"age": 3}, "no value for 'income'"),
+        ([1, 2], "a row has 5 values"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            counterfactual(mixed, bad)
+    with pytest.raises(ValueError, match="fixed names 'wealth'"):
+        counterfactual(mixed, row, fixed=["wealth"])
+    with pytest.raises(ValueError, match="'region' holds categories"):
+        counterfactual(mixed, row, bounds={"region": (0, 1)})
+    with pytest.raises(ValueError, match="target must be one of the labels"):
+        counterfactual(mixed, row, target="ugly")
+    with pytest.raises(ValueError, match="bounds of 'age' must be"):
+        counterfactual(mixed, row, bounds={"age": (5, 1)})
+
+
+def test_other_metrics_have_no_closed_form() -> None:
+    X, y = make_clf_case1(random_state=0)
+    model = LocalMixtureClassifier(points_of_interest=POINTS, metric="manhattan", **QUICK).fit(X, y)
+    inside = X[model.apply(X) == 0][0]
+    assert "no closed form" in counterfactual(model, inside).reason
+    outside = X[model.apply(X) == len(model.localities_)][0]
+    assert "no closed form" not in counterfactual(model, outside).reason
