@@ -314,7 +314,8 @@ def nearest_beyond(
     """The point nearest to the start with gradient . z >= reach in a ball and a box; None if there is none.
 
     The points nearest to (1 - s) start + s center, for s in [0, 1], are those that minimise
-    ``|z - start|^2 + mu |z - center|^2`` with mu = s / (1 - s), the ball's multiplier. Their distance from the centre falls with s.
+    ``|z - start|^2 + mu |z - center|^2`` with mu = s / (1 - s), the ball's multiplier. Their distance from the centre falls
+    with s.
     """
     if (low > high).any():
         return None

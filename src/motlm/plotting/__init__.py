@@ -1,5 +1,14 @@
 """Drawings of fitted models, as scikit-learn Display objects. Needs matplotlib: pip install 'motlm[plot]'."""
 
 from ._localities import LocalitiesDisplay
+from ._models import CoefficientsDisplay, ContributionsDisplay, RegressionDisplay
+from ._search import PathDisplay, RiskDisplay
 
-__all__ = ["LocalitiesDisplay"]
+__all__ = [
+    "CoefficientsDisplay",
+    "ContributionsDisplay",
+    "LocalitiesDisplay",
+    "PathDisplay",
+    "RegressionDisplay",
+    "RiskDisplay",
+]

@@ -1,0 +1,145 @@
+"""Drawings of how a model was chosen, and of what is certified of it."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array
+from ..certificates import Certificate, Statement
+from ..estimators import LocalMixture
+from ..optimise import Record
+from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside
+
+__all__ = ["PathDisplay", "RiskDisplay"]
+
+_VALUES = ("objective", "gibbs_risk", "kl", "held_out_score", "bound")
+
+
+class PathDisplay:
+    """What was found along the way, for every lambda and number of localities that was tried. Made by `from_estimator`."""
+
+    def __init__(self, *, records: list[Record], by: str, value: str, chosen: tuple[int, float]) -> None:
+        self.records = records
+        self.by = by
+        self.value = value
+        self.chosen = chosen  # number of localities, lambda'
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, by: str = "lambda", value: str | None = None, ax: Any = None) -> PathDisplay:
+        """Draw a quantity of the search.
+
+        Parameters
+        ----------
+        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor
+        by : "lambda" or "n", default="lambda"
+            What is along the axis: the inverse temperature, or the number of localities.
+        value : "objective", "gibbs_risk", "kl", "held_out_score" or "bound", default=None
+            None is what the choice was made by.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        PathDisplay
+        """
+        if not isinstance(estimator, LocalMixture):
+            raise TypeError(f"PathDisplay draws motlm's estimators; got a {type(estimator).__name__}.")
+        check_is_fitted(estimator)
+        if by not in ("lambda", "n"):
+            raise ValueError(f"by must be 'lambda' or 'n'; got {by!r}.")
+        records = [one for one in estimator.path_ if one.stage == "search" and one.rank == 0]
+        if value is None:
+            value = next(
+                (name for name in ("held_out_score", "bound") if any(getattr(r, name) is not None for r in records)), "objective"
+            )
+        if value not in _VALUES:
+            raise ValueError(f"value must be one of {', '.join(map(repr, _VALUES))}; got {value!r}.")
+        records = [one for one in records if getattr(one, value) is not None]
+        if not records:
+            raise ValueError(f"the search has no {value!r} to draw: nothing was chosen, or the model was not fitted but made.")
+        chosen = len(estimator.localities_), estimator.inverse_temperature_
+        return cls(records=records, by=by, value=value, chosen=chosen).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> PathDisplay:
+        """Draw, on these axes or on new ones."""
+        ax = axes(ax, (8, 5))
+        names = ("n_localities", "inverse_temperature")
+        inner, outer = (attrgetter(name) for name in (names if self.by == "lambda" else names[::-1]))
+        for k, line in enumerate(sorted({inner(one) for one in self.records})):
+            points = sorted((outer(one), getattr(one, self.value)) for one in self.records if inner(one) == line)
+            x, y = np.array(points).T
+            name = f"n = {line}" if self.by == "lambda" else f"λ′ = {line:g}"
+            ax.plot(x, y, marker=MARKERS[k % len(MARKERS)], color=COLORS[k % len(COLORS)], linewidth=1.6, label=name)
+        n, temperature = self.chosen
+        for one in self.records:
+            if (one.n_localities, one.inverse_temperature) == (n, temperature):
+                place = (outer(one), getattr(one, self.value))
+                ax.plot(
+                    *place,
+                    marker="o",
+                    markersize=15,
+                    markerfacecolor="none",
+                    markeredgecolor="black",
+                    label="the model",
+                    linewidth=0,
+                )
+        if self.by == "lambda":
+            ax.set_xscale("log", base=2)
+            ticks = sorted({one.inverse_temperature for one in self.records})
+            ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            ax.minorticks_off()
+        else:
+            ax.set_xticks(sorted({one.n_localities for one in self.records}))
+        ax.set_xlabel("inverse temperature λ′" if self.by == "lambda" else "number of localities")
+        ax.set_ylabel(self.value.replace("_", " "))
+        legend_outside(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class RiskDisplay:
+    """Observed and certified risks: from what was seen on the rows to what is certified. Made by `from_certificate`."""
+
+    def __init__(self, *, statements: list[Statement], baseline: float | None) -> None:
+        self.statements = statements
+        self.baseline = baseline
+
+    @classmethod
+    def from_certificate(cls, certificate: Certificate, *, ax: Any = None) -> RiskDisplay:
+        """Draw the shares that a certificate bounds from above."""
+        shown = [one for one in certificate if one.unit == "share" and one.value is not None and one.empirical is not None]
+        if not shown:
+            raise ValueError("the certificate has no share of cases to draw.")
+        return cls(statements=shown, baseline=shown[0].baseline).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> RiskDisplay:
+        """Draw the certificate that the model carries."""
+        certificate = getattr(estimator, "certificate_", None)
+        if certificate is None:
+            raise ValueError("the model has no certificate; motlm.certificates.certify makes one.")
+        return cls.from_certificate(certificate, ax=ax)
+
+    def plot(self, ax: Any = None) -> RiskDisplay:
+        """Draw, on these axes or on new ones."""
+        shown = len(self.statements)
+        ax = axes(ax, (8, 1.4 + 0.42 * shown))
+        places = np.arange(shown)
+        seen = np.array([one.empirical for one in self.statements], dtype=float)
+        bound: Array = np.array([one.value for one in self.statements], dtype=float)
+        ax.hlines(places, seen, bound, color="0.6", linewidth=2.0)
+        ax.plot(seen, places, "o", color=LABEL_COLORS[0], label="seen on the rows", markersize=7)
+        ax.plot(bound, places, "|", color=LABEL_COLORS[1], label="certified, at most", markersize=16, markeredgewidth=3)
+        names = [f"{one.name}{', ' + one.region if one.region else ''}" for one in self.statements]
+        ax.set_yticks(places, names)
+        ax.set_ylim(shown - 0.5, -0.6)
+        if self.baseline is not None:
+            ax.axvline(self.baseline, color="black", linestyle="--", linewidth=1.0, label="trivial predictor")
+        ax.set_xlim(0.0, min(1.0, 1.12 * max(float(bound.max()), self.baseline or 0.0)))
+        ax.set_xlabel("share of cases")
+        legend_outside(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
