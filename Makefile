@@ -9,7 +9,7 @@ JOBS ?= 2
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'motlm needs Python 3.11 or newer; this is ' + sys.version"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,report]"
 	touch $@
 
 $(VENV)/test: $(VENV)/base

@@ -46,6 +46,7 @@ LINE = [
     "baselines",
     "datasets",
     "plotting",
+    "report",
 ]
 
 
@@ -84,11 +85,11 @@ def test_run_time_dependencies_are_three() -> None:
         "import sys, sklearn.base, sklearn.metrics, scipy.optimize, scipy.stats, joblib, threadpoolctl\n"
         "before = set(sys.modules)  # scikit-learn itself may load pandas where it finds it\n"
         "import motlm, motlm.baselines, motlm.certificates, motlm.datasets, motlm.explanations\n"
-        "import motlm.plotting, motlm.preprocessing\n"
+        "import motlm.plotting, motlm.preprocessing, motlm.report\n"
         "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert not {"matplotlib", "pandas", "polars", "plotly"} & set(loaded)
+    assert not {"matplotlib", "pandas", "polars", "plotly", "jinja2"} & set(loaded)
 
 
 def test_version_and_typing_marker() -> None:

@@ -1,0 +1,119 @@
+"""From a fitted model and rows to one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+import secrets
+import tempfile
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from ..explanations import explain_global
+from ..explanations._common import checked
+from ._payload import payload
+
+__all__ = ["render"]
+
+
+def render(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: Any,
+    *,
+    title: str = "A mixture of local models",
+    include_rows: bool = False,
+    max_rows: int = 1000,
+    overwrite: bool = True,
+) -> Path:
+    """Write a report: what the model is, how good, what each local model says, and a form to try a case.
+
+    The file needs no network and holds all that it shows. Rows of X are in it only if asked for; without them it holds ranges and
+    shares for each region.
+
+    Parameters
+    ----------
+    model : fitted LocalMixtureClassifier or LocalMixtureRegressor
+    X, y : rows and targets that speak for the model
+        Rows that it has not seen tell more.
+    path : str or Path
+        Of the HTML file.
+    title : str
+    include_rows : bool, default=False
+        Whether rows are embedded: typical ones of each region, and a table of at most `max_rows`. They may be private.
+    max_rows : int, default=1000
+        Most rows in the table and on the map, chosen at random.
+    overwrite : bool, default=True
+        Whether a file that exists may be replaced.
+
+    Returns
+    -------
+    Path
+    """
+    try:
+        from jinja2 import Environment
+    except ImportError as error:
+        raise ImportError("reports need Jinja2 and plotly: pip install 'motlm[report]'") from error
+    model, place = checked(model), Path(path)
+    if place.is_dir():
+        raise IsADirectoryError(f"{place} is a folder; give the name of the HTML file to write.")
+    if place.exists() and not overwrite:
+        raise FileExistsError(f"{place} exists; give another name, or overwrite=True.")
+    y = column_or_1d(y, warn=True)
+    if len(y) == 0:
+        raise ValueError("a report needs rows; X and y are empty.")
+    content = payload(model, X, np.asarray(y), explain_global(model, X, y), title, include_rows, max_rows)
+    nonce = secrets.token_urlsafe(16)
+    template = Environment(autoescape=True).from_string(_part("template.html"))
+    text = template.render(
+        nonce=nonce,
+        style=_part("page.css"),
+        script=_part("page.js"),
+        plotly=_plotly(),
+        data=_embedded(content),
+        **content,
+    )
+    _write(place, text)
+    return place
+
+
+def _embedded(content: dict[str, Any]) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(content, allow_nan=False, ensure_ascii=True)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _part(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _plotly() -> str:
+    """plotly.js, packed: the page unpacks it, and does without charts where it cannot."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise ImportError("reports need Jinja2 and plotly: pip install 'motlm[report]'") from error
+    return base64.b64encode(gzip.compress(get_plotlyjs().encode(), 9, mtime=0)).decode()
+
+
+def _write(path: Path, text: str) -> None:
+    """To a temporary file beside it first, so that a crash leaves no half file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
