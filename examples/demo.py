@@ -1,4 +1,4 @@
-"""The main job on an embedded data set: points of interest in, a model that can be read out, and a picture of it.
+"""The main job on an embedded data set: points of interest in, a model that can be read out, its certificate, and a report.
 
 python examples/demo.py [output folder]
 """
@@ -13,8 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from motlm import LocalMixtureClassifier
+from motlm.certificates import audit
 from motlm.datasets import make_clf_case2
 from motlm.plotting import LocalitiesDisplay
+from motlm.report import render
 
 matplotlib.use("Agg")
 
@@ -41,6 +43,8 @@ def main(folder: Path) -> None:
     print(f"test accuracy                    {model.score(X_test, y_test):.3f}")
     print(f"   of one linear model           {LogisticRegression().fit(X_train, y_train).score(X_test, y_test):.3f}")
     print(f"ambiguous test rows              {model.ambiguous(X_test).mean():.1%}")
+    model.certificate_ = audit(model, X_test, y_test)
+    print(f"\n{model.certificate_.headline.sentence}")
 
     folder.mkdir(parents=True, exist_ok=True)
     picture = folder / "localities.png"
@@ -49,6 +53,8 @@ def main(folder: Path) -> None:
     display.ax_.set_aspect("equal")
     display.figure_.savefig(picture, dpi=130)
     print(f"\npicture written to {picture}")
+    report = render(model, X_test, y_test, folder / "report.html", title="Case 2 of the paper")
+    print(f"report written to {report}: open it in a browser, and try a case")
 
 
 if __name__ == "__main__":

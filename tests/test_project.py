@@ -122,3 +122,6 @@ def test_demo(tmp_path: Path) -> None:
     assert run.stdout.count("score = ") == 4
     assert float(re.search(r"test accuracy +([\d.]+)", run.stdout)[1]) > 0.95
     assert (tmp_path / "localities.png").stat().st_size > 20_000
+    assert "this fixed model errs on at most" in run.stdout
+    assert str(tmp_path / "report.html") in run.stdout
+    assert (tmp_path / "report.html").stat().st_size > 1_000_000

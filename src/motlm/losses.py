@@ -62,7 +62,7 @@ class Squared:
 
 
 class OffBy:
-    """P(|s - y| > t) = Phi((r - t) / sd) + Phi((-t - r) / sd),   s ~ N(mean, variance), r = mean - y, sd = sqrt(variance)."""
+    """P(abs(s - y) > t) = Phi((r - t) / sd) + Phi((-t - r) / sd),   s ~ N(mean, variance), r = mean - y, sd = sqrt(variance)."""
 
     name = "off by"
 
