@@ -39,6 +39,7 @@ LINE = [
     "localities",
     "problem",
     "learning",
+    "files",
     "estimators",
     "certificates",
     "explanations",

@@ -2,6 +2,7 @@
 
 from ._version import __version__
 from .estimators import LocalMixtureClassifier, LocalMixtureRegressor
+from .files import ModelFileError, load
 from .localities import Locality, LocalModel, Units
 from .posterior import Posterior, Prior
 
@@ -10,8 +11,10 @@ __all__ = [
     "LocalMixtureRegressor",
     "LocalModel",
     "Locality",
+    "ModelFileError",
     "Posterior",
     "Prior",
     "Units",
     "__version__",
+    "load",
 ]

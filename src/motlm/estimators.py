@@ -27,6 +27,7 @@ from . import prediction
 from ._typing import AnyArray, Array, Booleans, Integers
 from .columns import Columns, check_finite, check_present, has_text, is_frame
 from .combinations import COMBINATIONS
+from .files import save
 from .fingerprints import Fingerprint
 from .learning import ByAccuracy, ByR2, Found, Judge, Learning
 from .localities import Locality, LocalModel, Units, moments
@@ -500,6 +501,24 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _store_more(self, table: Table) -> None:
         """What one of the estimators keeps besides."""
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    def save(self, path: Any, *, overwrite: bool = True) -> Any:
+        """Write the fitted model to a JSON file that people can read; `motlm.load` reads it, to the last bit.
+
+        Parameters
+        ----------
+        path : str or Path
+        overwrite : bool, default=True
+            Whether a file that exists may be replaced.
+
+        Returns
+        -------
+        Path
+        """
+        check_is_fitted(self)
+        return save(self, path, overwrite)
 
     # -- reading a fitted model ---------------------------------------------------------------------------------------
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import os
 import secrets
-import tempfile
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -18,6 +16,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ..explanations import explain_global
 from ..explanations._common import checked
+from ..files import write_atomically
 from ._payload import payload
 
 __all__ = ["render"]
@@ -63,10 +62,8 @@ def render(
     except ImportError as error:
         raise ImportError("reports need Jinja2 and plotly: pip install 'motlm[report]'") from error
     model, place = checked(model), Path(path)
-    if place.is_dir():
-        raise IsADirectoryError(f"{place} is a folder; give the name of the HTML file to write.")
-    if place.exists() and not overwrite:
-        raise FileExistsError(f"{place} exists; give another name, or overwrite=True.")
+    if place.is_dir() or (place.exists() and not overwrite):
+        write_atomically(place, "", overwrite)  # says what is wrong before anything is computed
     y = column_or_1d(y, warn=True)
     if len(y) == 0:
         raise ValueError("a report needs rows; X and y are empty.")
@@ -81,8 +78,7 @@ def render(
         data=_embedded(content),
         **content,
     )
-    _write(place, text)
-    return place
+    return write_atomically(place, text, overwrite)
 
 
 def _embedded(content: dict[str, Any]) -> str:
@@ -103,17 +99,3 @@ def _plotly() -> str:
     except ImportError as error:
         raise ImportError("reports need Jinja2 and plotly: pip install 'motlm[report]'") from error
     return base64.b64encode(gzip.compress(get_plotlyjs().encode(), 9, mtime=0)).decode()
-
-
-def _write(path: Path, text: str) -> None:
-    """To a temporary file beside it first, so that a crash leaves no half file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
