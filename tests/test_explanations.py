@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
-from motlm.datasets import make_clf_case1, make_reg_case2
+from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
 from motlm.explanations import counterfactual, explain_global, explain_local
 from motlm.explanations._counterfactual import nearest_beyond
 
@@ -175,8 +176,12 @@ def test_why_a_locality_exists() -> None:
     for region in explanation.regions[:-1]:
         assert region.score > region.exterior_score
         assert region.score > region.linear_score
-    single = LogisticRegression().fit((X - X.mean(axis=0)) / X.std(axis=0), y)
-    assert explanation.linear_score == pytest.approx(single.score((X - X.mean(axis=0)) / X.std(axis=0), y), abs=0.002)
+    single = cross_val_score(LogisticRegression(), (X - X.mean(axis=0)) / X.std(axis=0), y, cv=5).mean()
+    assert explanation.linear_score == pytest.approx(single, abs=0.01)
+    few = explain_global(model, X[:9], y[:9])  # fewer rows than would do for a linear model
+    assert few.linear_score < 1
+    with pytest.raises(ValueError, match="y has the label 'yes', which the model does not know"):
+        explain_global(model, X, np.where(y > 0, "yes", "no"))
 
 
 def test_the_certificate_is_shown() -> None:
@@ -293,8 +298,9 @@ def test_labels_flip_within_the_locality(fitted) -> None:
         after = np.array([list(one.after.values())], dtype=float)
         assert model.predict(after)[0] != model.predict(x[None])[0]
         assert model.apply(after)[0] == model.apply(x[None])[0]
-        np.testing.assert_allclose(one.score_after, 0, atol=1e-4)
-    assert flipped > 20
+        if one.exact:
+            np.testing.assert_allclose(one.score_after, 0, atol=1e-4)
+    assert flipped > 40
 
 
 def test_predictions_move_to_what_is_wanted() -> None:
@@ -365,7 +371,7 @@ def test_categories_by_enumeration(table, mixed) -> None:
         one = counterfactual(mixed, row, fixed=held)
         every = pd.concat([row.assign(region=r, owner=o) for r in ("north", "south", "west") for o in ("no", "yes")])
         ok = (mixed.predict(every) != mixed.predict(row)[0]) & (mixed.apply(every) == mixed.apply(row)[0])
-        assert one.found == bool(ok.any()) or "speaks" in one.reason
+        assert one.found == bool(ok.any())
         if one.found:
             away = np.linalg.norm((mixed._encode(every) - mixed._encode(row)) * mixed._fitted.units.inverse_scale, axis=1)
             assert one.distance == pytest.approx(away[ok].min())
@@ -402,3 +408,110 @@ def test_other_metrics_have_no_closed_form() -> None:
     assert "no closed form" in counterfactual(model, inside).reason
     outside = X[model.apply(X) == len(model.localities_)][0]
     assert "no closed form" not in counterfactual(model, outside).reason
+
+
+# -- what a reviewer found ------------------------------------------------------------------------------------------------
+
+
+def test_changes_around_other_balls() -> None:
+    """Where the nearest point belongs to another locality, one near by is found: none of many sampled rows is much nearer."""
+    X, y = make_clf_case2(random_state=0)
+    points = [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]
+    model = LocalMixtureClassifier(
+        points_of_interest=points, standardize=False, inverse_temperature=8.0, n_starts=2, random_state=0
+    )
+    model.fit(X, y)
+    rng = np.random.default_rng(0)
+    sample = rng.uniform(-4, 4, size=(200_000, 2))
+    said, who = model.predict(sample), model.apply(sample)
+    detours = 0
+    for x in X[:60]:
+        one = counterfactual(model, x)
+        fits = (said != model.predict(x[None])[0]) & (who == model.apply(x[None])[0])
+        nearest = np.linalg.norm(sample[fits] - x, axis=1).min() if fits.any() else np.inf
+        if one.found:
+            detours += not one.exact
+            assert one.distance <= 1.05 * nearest + 0.02
+            assert one.prediction_after != one.prediction_before
+        else:
+            assert not np.isfinite(nearest)
+    assert detours > 5
+
+
+def test_answers_near_the_border_flip() -> None:
+    X, y = make_clf_case1(random_state=0)
+    model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
+    coef, intercept = model.exterior_.coef, model.exterior_.intercept
+    for x in X[:40]:
+        on_border = x - coef * (x @ coef + intercept) / (coef @ coef)
+        one = counterfactual(model, on_border)
+        assert one.found
+        assert one.prediction_after != one.prediction_before
+
+
+def test_unknown_categories_stay(table, mixed) -> None:
+    frame, _ = table
+    model = mixed.set_params(handle_unknown="ignore")
+    try:
+        row = frame.iloc[[0]].assign(region="east")
+        one = counterfactual(model, row, fixed=["region"])
+        assert one.found is False or one.after["region"] == "east"
+    finally:
+        mixed.set_params(handle_unknown="error")
+
+
+def test_predictions_move_no_further_than_wanted() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "c": rng.choice(["x", "y"], 300)})
+    y = frame["a"] + 5.0 * (frame["c"] == "y")
+    model = LocalMixtureRegressor(0, **QUICK).fit(frame, y)
+    one = counterfactual(model, {"a": 0.0, "c": "x"}, target=3.0)
+    assert one.prediction_after == pytest.approx(3.0)
+
+
+def test_yes_and_no_stay_so() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "own": rng.choice([True, False], 300)})
+    y = np.where(0.2 * frame["a"] + frame["own"] > 0.5, 1, 0)
+    model = LocalMixtureClassifier(0, **QUICK).fit(frame, y)
+    for i in range(10):
+        one = counterfactual(model, frame.iloc[[i]])
+        assert isinstance(one.after["own"], bool)
+
+
+def test_limits_in_words() -> None:
+    X, y = make_clf_case1(random_state=0)
+    model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
+    assert counterfactual(model, X[0], bounds={"x0": (None, 30)}).found
+    for options, match in (
+        ({"fixed": "x0"}, r"fixed must be a list of column names; got the text 'x0'. Write \['x0'\]"),
+        ({"bounds": {"x0": 3}}, "either of which may be None; got 3"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            counterfactual(model, X[0], **options)
+    labels = pd.DataFrame(X).assign(c=np.where(X[:, 0] > 0, "y", "x"))
+    labels.columns = pd.Index([0, 1, 2])
+    numbered = LocalMixtureClassifier(0, **QUICK).fit(labels, y)
+    assert counterfactual(numbered, labels[:1]).found
+
+
+def test_digits_of_columns_far_from_zero() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([1.7e9 + 10 * rng.normal(size=300), rng.normal(size=300)])
+    y = np.where(X[:, 0] - 1.7e9 + 5 * X[:, 1] > 0, 1, -1)
+    model = LocalMixtureClassifier(points_of_interest=X[:1], **QUICK).fit(X, y)
+    explanation = explain_local(model, X)
+    np.testing.assert_allclose(explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9)
+
+
+def test_neighbours_where_several_speak() -> None:
+    X, y = make_clf_case1(random_state=0)
+    model = LocalMixtureClassifier(points_of_interest=[[-1.0, 0.0], [1.0, 0.0]], overlap="mean", **QUICK).fit(X, y)
+    model._radius = np.array([1.5, 1.5])
+    explanation = explain_local(model, X[:200], X_train=X)
+    assert (explanation.seen.speaker < 0).any()
+    member = model.membership(X)
+    for i, row in enumerate(explanation):
+        for one in row.neighbours:
+            if row.speaker < 0:
+                np.testing.assert_array_equal(member[one["row"]], member[i])

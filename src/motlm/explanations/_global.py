@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_consistent_length, column_or_1d
@@ -19,6 +20,8 @@ from ..localities import Locality
 from ._common import Seen, checked, html_table, number, plain, region_name, table_of
 
 __all__ = ["GlobalExplanation", "Region", "explain_global"]
+
+_PARTS, _MANY = 5, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,7 @@ class Region:
     balance: dict[str, float]  # share of each label, or mean and deviation of the target
     score: float | None  # of its own model on its rows
     exterior_score: float | None  # of the exterior model on the same rows
-    linear_score: float | None  # of one linear model, fitted to all rows, on the same rows
+    linear_score: float | None  # of one linear model for all rows, on the same rows, each time fitted without them
     coef: Array
     coef_scale: Array
     intercept: float
@@ -152,7 +155,8 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     ----------
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor
     X, y : rows and targets
-        Any rows; those that the model has not seen tell more of it. One linear model is fitted to them, to compare with.
+        Any rows; those that the model has not seen tell more of it. One linear model is cross-validated on them, to compare
+        with.
 
     Returns
     -------
@@ -177,9 +181,14 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     seen = Seen.of(model, X)
     check_consistent_length(seen.encoded, y)
     classification = isinstance(model, LocalMixtureClassifier)
-    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000) if classification else LinearRegression())
-    several = not classification or len(np.unique(y)) > 1
-    of_linear = linear.fit(seen.encoded, y).predict(seen.encoded) if several else np.asarray(y)
+    if isinstance(model, LocalMixtureClassifier):
+        strange = ~np.isin(y, model.classes_)
+        if strange.any():
+            raise ValueError(
+                f"y has the label {y[strange].tolist()[0]!r}, which the model does not know; its labels are "
+                f"{model.classes_.tolist()}."
+            )
+    of_linear = _linear(seen.encoded, y, classification)
     n = len(model.localities_)
     applicable = seen.applicable
     said = [_said(model, seen.score[i]) for i in range(n + 1)]
@@ -228,6 +237,21 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
         linear_score=one,
         certificate=getattr(model, "certificate_", None),
     )
+
+
+def _linear(X: Array, y: Any, classification: bool) -> Any:
+    """What one linear model says of each row, fitted to the other rows (in five parts; to all of them where they are many)."""
+    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000) if classification else LinearRegression())
+    if classification:
+        labels, counts = np.unique(y, return_counts=True)
+        if len(labels) < 2:
+            return np.asarray(y)
+        parts = min(_PARTS, int(counts.min()))
+    else:
+        parts = min(_PARTS, len(y) // 2)
+    if parts < 2 or len(y) > _MANY:
+        return linear.fit(X, y).predict(X)
+    return cross_val_predict(linear, X, y, cv=parts if classification else KFold(parts, shuffle=True, random_state=0))
 
 
 def _said(model: LocalMixture, score: Array) -> Any:

@@ -207,15 +207,15 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
     n = len(model.localities_)
     coef = np.array([one.coef for one in (*model.localities_, model.exterior_)])
     places = np.array([*(one.center for one in model.localities_), model._typical]).reshape(n + 1, -1)
-    intercepts = np.array([one.intercept for one in (*model.localities_, model.exterior_)])
-    at_places = np.einsum("ij,ij->i", coef, places) + intercepts
-    weight = np.zeros((len(seen.speaker), n + 1))  # of each model in what is said
-    rows = np.arange(len(seen.speaker))
-    together = seen.speaker < 0
-    weight[rows[~together], seen.speaker[~together]] = 1.0
-    applicable = seen.applicable.T[together].astype(float)
-    weight[together] = applicable / applicable.sum(axis=1, keepdims=True)
-    parts = seen.encoded * (weight @ coef) - weight @ (coef * places)  # (n_rows, n_columns)
+    at_places = _at_places(model, places)
+    together = np.flatnonzero(seen.speaker < 0)
+    speaker = np.where(seen.speaker < 0, n, seen.speaker)
+    parts = coef[speaker] * (seen.encoded - places[speaker])  # (n_rows, n_columns)
+    base = at_places[speaker]
+    for i in together:  # several speak by the mean of their scores
+        voices = np.flatnonzero(seen.applicable[:, i])
+        parts[i] = (coef[voices] * (seen.encoded[i] - places[voices])).mean(axis=0)
+        base[i] = at_places[voices].mean()
     groups = groups_of(model._columns)
     contributions = np.column_stack([parts[:, group.columns].sum(axis=1) for group in groups])
     score = seen.spoken()
@@ -226,7 +226,7 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
         values=values_of(model, X),
         prediction=model.classes_[(score > 0).astype(int)] if classification else score,
         score=score,
-        base=weight @ at_places,
+        base=base,
         contributions=contributions,
         seen=seen,
         radius=np.array([one.radius for one in model.localities_]),
@@ -242,6 +242,16 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
     )
 
 
+def _at_places(model: LocalMixture, places: Array) -> Array:
+    """The score of each model at its own place, from standardised numbers, which keep their digits."""
+    units, varies, posterior = model._fitted.units, model._fitted.varies, model.posterior_
+    Z = units.standardized(places)[:, varies]
+    if model._fitted.points is None:
+        Z[:-1] = posterior.center
+    score = np.einsum("ij,ij->i", posterior.coef, Z) + posterior.intercept
+    return np.asarray(score * units.target_scale + units.target_center)
+
+
 def _neighbours(model: LocalMixture, seen: Seen, X_train: Any, count: int) -> tuple[Integers, Array]:
     """The nearest training rows, in standardised units, for which the same model speaks."""
     train = Seen.of(model, X_train)
@@ -249,9 +259,10 @@ def _neighbours(model: LocalMixture, seen: Seen, X_train: Any, count: int) -> tu
     Z, T = (units.standardized(one.encoded)[:, varies] for one in (seen, train))
     nearest = np.full((len(Z), count), -1, dtype=np.intp)
     distance = np.full((len(Z), count), np.nan)
-    for speaker in np.unique(seen.speaker):
-        among = np.flatnonzero(train.speaker == speaker)
-        asked = np.flatnonzero(seen.speaker == speaker)
+    own, others = (_voices(one) for one in (seen, train))
+    for voice in np.unique(own, axis=0):
+        among = np.flatnonzero((others == voice).all(axis=1))
+        asked = np.flatnonzero((own == voice).all(axis=1))
         k = min(count, len(among))
         if k == 0:
             continue
@@ -262,6 +273,12 @@ def _neighbours(model: LocalMixture, seen: Seen, X_train: Any, count: int) -> tu
             nearest[rows[:, None], np.arange(k)] = among[first]
             distance[rows[:, None], np.arange(k)] = np.sqrt(np.maximum(np.take_along_axis(squared, first, axis=1), 0.0))
     return nearest, distance
+
+
+def _voices(seen: Seen) -> Integers:
+    """Who speaks for each row: one model, or where several do, all of them."""
+    several = seen.applicable.T.astype(int) * (seen.speaker < 0)[:, None]
+    return np.column_stack([seen.speaker, several])
 
 
 def _reason(containing: int, speaker: int, n: int) -> str:
