@@ -149,11 +149,14 @@ def test_the_page_finds_the_same_changes(tmp_path: Path) -> None:
     cases = json.dumps(rows.to_dict("records"))
     script = f"return {{ all: {cases}.map((row) => motlm.counterfactual(row, new Set(['children']), null)) }};"
     said = opened(page, script, tmp_path)["all"]
+    features = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])["features"]
     found = 0
     for i, one in enumerate(said):
-        python = counterfactual(model, rows[i : i + 1], fixed=["children", "region"])
-        assert one["found"] == python.found
-        if python.found:
+        row, ranges = rows.iloc[i], {f["name"]: (f["low"], f["high"]) for f in features if f["levels"] is None}
+        limits = {name: (min(low, row[name]), max(high, row[name])) for name, (low, high) in ranges.items() if name != "children"}
+        python = counterfactual(model, rows[i : i + 1], fixed=["children", "region"], bounds=limits)
+        assert one["found"] == (python.found and python.exact)
+        if one["found"]:
             found += 1
             assert one["after"]["age"] == pytest.approx(python.after["age"], rel=1e-7)
             assert one["after"]["income"] == pytest.approx(python.after["income"], rel=1e-7)
@@ -167,14 +170,19 @@ def test_a_person_can_use_it(tmp_path: Path) -> None:
     model, frame, y = fitted("classifier")
     page = render(model, frame, y, tmp_path / "report.html", title="Credit", include_rows=True, max_rows=200)
     script = """
-      const first = document.getElementById("answer").textContent;
+      const whole = () => document.getElementById("said").textContent + document.getElementById("answer").textContent;
+      const first = whole();
       const age = document.getElementById("field-0");
       age.value = "71.5"; age.dispatchEvent(new Event("input"));
-      const second = document.getElementById("answer").textContent;
+      const second = whole();
       age.value = ""; age.dispatchEvent(new Event("input"));
-      const empty = document.getElementById("answer").textContent;
+      const empty = whole();
       document.getElementById("reset").click();
-      const again = document.getElementById("answer").textContent;
+      const again = whole();
+      const use = [...document.querySelectorAll("#answer button")].find((b) => b.textContent === "Use these values");
+      const label = document.getElementById("said").textContent;
+      if (use) use.click();
+      const used = use ? document.getElementById("said").textContent : null;
       const body = document.querySelector("#rows-table tbody");
       const total = body.rows.length;
       document.querySelectorAll("#rows-table th button")[5].click();
@@ -184,11 +192,12 @@ def test_a_person_can_use_it(tmp_path: Path) -> None:
       const mouse = [...document.querySelectorAll("[onclick], div[role=button]")].length;
       const charts = document.querySelectorAll(".chart svg.main-svg").length;
       const wide = document.documentElement.scrollWidth <= innerWidth;
-      return { first, second, empty, again, total, ages, ambiguous: body.rows.length, mouse, charts, wide };
+      return { first, second, empty, again, total, ages, ambiguous: body.rows.length, mouse, charts, wide, label, used };
     """
     out = opened(page, script, tmp_path)
     assert out["first"] == out["again"] != out["second"]
     assert out["empty"] == "age: give a number."
+    assert out["used"] is None or out["used"].split(",")[0] != out["label"].split(",")[0]  # the change does what it says
     assert out["total"] == 200
     assert out["ages"] == sorted(out["ages"])
     rows = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])["rows"]["rows"]
@@ -232,8 +241,12 @@ def test_one_small_file_without_network(tmp_path: Path) -> None:
     assert data["rows"] is None
     assert all(region["typical"] == [] for region in data["regions"])
     assert data["map"] is None or data["map"]["rows"] is None
-    for value in (*frame["age"][:50], *y[:50]):  # no row can be read from it
-        assert f"{value!r}" not in text
+    for column in (frame["age"], frame["income"], pd.Series(y)):  # no row can be read from it
+        for value in column:
+            assert f"{value!r}" not in text
+    one = render(model, frame[:1], y[:1], tmp_path / "one.html").read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', one, re.DOTALL)[1])
+    assert all(value is None for region in data["regions"] for value in region["balance"].values())
 
 
 def test_what_the_first_screen_says(tmp_path: Path) -> None:
@@ -245,8 +258,10 @@ def test_what_the_first_screen_says(tmp_path: Path) -> None:
     head = text[: text.index("<main>")]
     assert certificate.headline.sentence in head
     assert "3 local linear models" in head
-    assert "50 % of them were used to make the model" in head
+    assert "the model was made from 50 % of them" in head
     assert f"{model.score(X, y):.4g}" in head
+    sealed = np.random.default_rng(0).permutation(len(y))[: len(y) // 2]
+    assert f"accuracy on {len(sealed)} rows that it was not made from</dt><dd>{model.score(X[sealed], y[sealed]):.4g}" in head
     assert "carries no certificate" in render(model.fit(X, y), X, y, tmp_path / "r.html").read_text()
 
 

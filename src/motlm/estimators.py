@@ -217,6 +217,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         self._fingerprint = fingerprint
         self._units_from = "given" if isinstance(self.standardize, Units) else "rows" if self.standardize else "nowhere"
         self._most_localities = most
+        self._chosen = found.searched
         self._radius = prediction.radii(lookup_of(self._fitted.vicinity, solution.posterior))
         self.posterior_ = solution.posterior
         self.objective_ = solution.objective * unit

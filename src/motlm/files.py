@@ -134,12 +134,21 @@ def write_atomically(path: Any, text: str, overwrite: bool = True) -> Path:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
-        os.chmod(name, 0o644)
+        os.chmod(name, _mode(place))
         os.replace(name, place)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
     return place
+
+
+def _mode(place: Path) -> int:
+    """The permissions of the file that is replaced, or those that the user's new files have."""
+    if place.exists():
+        return place.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _scalar(value: Any) -> Any:

@@ -78,6 +78,7 @@ class Found:
     solution: Solution
     problem: Problem
     kept: list[int]
+    searched: int = 0  # localities, before those without rows were dropped
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,7 @@ class Learning:
         n, temperature = seeds[0].posterior.n_localities, seeds[0].inverse_temperature
         objective = problem.objective(n, temperature)
         ends = self._searching(problem).polish(objective, [seed.posterior for seed in seeds], tol=None)
-        every = [self._without_dead(Found(end, problem, list(range(n)))) for end in ends]
+        every = [self._without_dead(Found(end, problem, list(range(n)), n)) for end in ends]
         every.sort(key=lambda found: found.solution.objective)
         self.records.extend(_record("final", rank, one.solution, problem.units) for rank, one in enumerate(every))
         self.watch.say(f"n = {n}, lambda' = {temperature:g}, all rows", every[0].solution.objective)
@@ -244,7 +245,7 @@ class Learning:
         objective = fewer.objective(len(alive), solution.inverse_temperature)
         [again] = self._searching(fewer).polish(objective, [solution.posterior.keep(alive)], tol=None)
         again = replace(again, n_iter=solution.n_iter + again.n_iter)
-        return self._without_dead(Found(again, fewer, [found.kept[i] for i in alive]))
+        return self._without_dead(Found(again, fewer, [found.kept[i] for i in alive], found.searched))
 
     def _searching(self, problem: Problem) -> Search:
         return Search(

@@ -171,7 +171,7 @@ def _hard_loss(loss: Loss, rows: Rows, chosen: Booleans, weight: Array, coef: Ar
     X, y, weight = rows.features[chosen], rows.target[chosen], weight[chosen]
     mean = X @ coef.astype(X.dtype) + intercept
     residual = float(weight @ (y - mean) ** 2) / max(float(weight.sum()), 1e-300)
-    variance = np.full_like(mean, max(residual, 1e-3) if loss.name == "zero-one" else 0.0)
+    variance = np.full_like(mean, 0.0 if loss.name == "squared" else max(residual, 1e-3))
     return float(weight @ loss.value_and_partials(y, mean, variance).value)
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array
 from ..estimators import LocalMixture, LocalMixtureClassifier
-from ._style import LABEL_COLORS, LABEL_MARKERS, axes, legend_outside, pyplot
+from ._style import LABEL_COLORS, LABEL_MARKERS, axes, legend_outside, pyplot, short
 
 __all__ = ["LocalitiesDisplay"]
 
@@ -113,6 +113,8 @@ class LocalitiesDisplay:
             ax.pcolormesh(
                 self.xx0, self.xx1, self.response, cmap=colors, vmin=0, vmax=1, alpha=0.22, shading="auto", rasterized=True
             )
+            if np.ptp(self.response) > 0:  # for those who print in grey
+                ax.contour(self.xx0, self.xx1, self.response, levels=[0.5], colors="0.25", linewidths=0.9, linestyles="dotted")
         elif self.response is not None:
             mesh = ax.pcolormesh(self.xx0, self.xx1, self.response, cmap="cividis", shading="auto", rasterized=True)
             figure.colorbar(mesh, ax=ax, label="prediction", pad=0.02)
@@ -124,13 +126,13 @@ class LocalitiesDisplay:
             ax.annotate(
                 f"{number}",
                 tuple(center),
-                xytext=(7, 7),
+                xytext=self._beside(number),
                 textcoords="offset points",
                 fontsize=12,
                 fontweight="bold",
                 bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
             )
-        ax.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
+        ax.set(xlabel=short(self.feature_names[0]), ylabel=short(self.feature_names[1]))
         if self.xx0 is not None and self.xx1 is not None:
             ax.set_xlim(self.xx0.min(), self.xx0.max())
             ax.set_ylim(self.xx1.min(), self.xx1.max())
@@ -142,6 +144,21 @@ class LocalitiesDisplay:
             legend_outside(ax, title="label")
         self.ax_, self.figure_ = ax, figure
         return self
+
+    def _beside(self, number: int) -> tuple[float, float]:
+        """Where a number stands: on the side of its centre that is away from the others."""
+        places = {i: np.asarray(center, dtype=float) for i, center, _ in self.circles}
+        away = np.zeros(2)
+        scale = np.ptp(self.X, axis=0) + 1e-300
+        for i, place in places.items():
+            if i != number:
+                gap = (places[number] - place) / scale
+                away += gap / max(float(gap @ gap), 1e-4)
+        length = float(np.linalg.norm(away))
+        if length < 1e-9:
+            return 7.0, 7.0
+        step = 13.0 * away / length
+        return float(step[0] - 4.0), float(step[1] - 5.0)
 
     def _rows(self, ax: Any, plt: Any) -> None:
         if self.y is None:
@@ -156,7 +173,14 @@ class LocalitiesDisplay:
             for value, color, marker in zip(self.classes, LABEL_COLORS, LABEL_MARKERS, strict=True):
                 rows = self.y == value
                 ax.scatter(
-                    self.X[rows, 0], self.X[rows, 1], s=12, c=color, marker=marker, linewidths=0, alpha=0.7, label=f"{value}"
+                    self.X[rows, 0],
+                    self.X[rows, 1],
+                    s=12,
+                    c=color,
+                    marker=marker,
+                    linewidths=0,
+                    alpha=0.7,
+                    label=short(f"{value}", 24),
                 )
 
 
@@ -222,7 +246,7 @@ def _slice(
     held = ""
     if others.any():
         where = "the average row" if at is None else f"the centre of locality {at}"
-        held = f"slice: the other {int(others.sum())} columns held at {where}"
+        held = f"slice: the other {int(others.sum())} columns held at {where} (those of the rows differ)"
     return {
         "xx0": xx0,
         "xx1": xx1,
@@ -248,6 +272,8 @@ def _projection(
     if features is not None or at is not None:
         raise ValueError("a projection shows all columns; features and at are of slices.")
     units, varies = model._fitted.units, model._fitted.varies
+    if varies.sum() < 2 or len(encoded) < 3:
+        raise ValueError("a projection needs two columns that vary, and three rows.")
     Z = units.standardized(encoded)[:, varies]
     middle = Z.mean(axis=0)
     _, spread, axes_ = np.linalg.svd(Z - middle, full_matrices=False)

@@ -11,7 +11,7 @@ from .._typing import AnyArray, Array
 from ..certificates import prediction_interval
 from ..estimators import LocalMixture, LocalMixtureRegressor
 from ..explanations import RowExplanation, explain_local
-from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside, model_names
+from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside, model_names, short
 
 __all__ = ["CoefficientsDisplay", "ContributionsDisplay", "RegressionDisplay"]
 
@@ -56,6 +56,8 @@ class RegressionDisplay:
             raise ValueError(
                 f"RegressionDisplay draws models of 1 column; this one has {len(estimator.exterior_.feature_names)}."
             )
+        if estimator._columns.has_text:
+            raise ValueError("RegressionDisplay draws a column of numbers; this one holds categories.")
         values = estimator._encode(X)[:, 0]
         margin = 0.03 * np.ptp(values)
         grid = np.linspace(values.min() - margin, values.max() + margin, grid_resolution)
@@ -162,7 +164,7 @@ class CoefficientsDisplay:
             scale=scale[:, order],
             feature_names=tuple(names[j] for j in order),
             names=model_names(len(estimator.localities_)),
-            standardized=standardized,
+            standardized=standardized and estimator._units_from != "nowhere",
         ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> CoefficientsDisplay:
@@ -188,7 +190,7 @@ class CoefficientsDisplay:
         for place in places[:-1]:
             ax.axhline(place + 0.5, color="0.9", linewidth=0.8, zorder=0)
         ax.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
-        ax.set_yticks(places, [_short(name) for name in self.feature_names])
+        ax.set_yticks(places, [short(name, 36) for name in self.feature_names])
         ax.set_ylim(shown - 0.5, -0.5)
         ax.set_xlabel("coefficient" + (", per standard deviation of the column" if self.standardized else ""))
         legend_outside(ax)
@@ -217,7 +219,7 @@ class ContributionsDisplay:
         """Draw the explanation of a row."""
         entries = sorted(explanation.contributions.items(), key=lambda item: -abs(item[1]))
         shown, rest = entries[:max_features], entries[max_features:]
-        names = [f"{_short(name)} = {_value(explanation.values[name])}" for name, _ in shown]
+        names = [f"{short(name, 36)} = {_value(explanation.values[name])}" for name, _ in shown]
         values = [value for _, value in shown]
         if rest:
             names.append(f"{len(rest)} other features")
@@ -251,15 +253,11 @@ class ContributionsDisplay:
         ax.set_xlim(low - room, high + room)
         if low - room < 0.0 < high + room:
             ax.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
-        ax.set_xlabel("score")
+        ax.set_xlabel("score" if one.prediction != one.score else "prediction")
         ax.set_title(f"{one.speaker_name} speaks: {one.reason}", fontsize=10)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-def _short(name: str, length: int = 36) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"
-
-
 def _value(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else _short(str(value), 20)
+    return f"{value:.4g}" if isinstance(value, float) else short(str(value), 20)

@@ -60,7 +60,7 @@ class PathDisplay:
         records = [one for one in records if getattr(one, value) is not None]
         if not records:
             raise ValueError(f"the search has no {value!r} to draw: nothing was chosen, or the model was not fitted but made.")
-        chosen = len(estimator.localities_), estimator.inverse_temperature_
+        chosen = getattr(estimator, "_chosen", len(estimator.localities_)), estimator.inverse_temperature_
         return cls(records=records, by=by, value=value, chosen=chosen).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> PathDisplay:
@@ -83,7 +83,7 @@ class PathDisplay:
                     markersize=15,
                     markerfacecolor="none",
                     markeredgecolor="black",
-                    label="the model",
+                    label="chosen",
                     linewidth=0,
                 )
         if self.by == "lambda":
@@ -103,9 +103,8 @@ class PathDisplay:
 class RiskDisplay:
     """Observed and certified risks: from what was seen on the rows to what is certified. Made by `from_certificate`."""
 
-    def __init__(self, *, statements: list[Statement], baseline: float | None) -> None:
+    def __init__(self, *, statements: list[Statement]) -> None:
         self.statements = statements
-        self.baseline = baseline
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, ax: Any = None) -> RiskDisplay:
@@ -113,7 +112,7 @@ class RiskDisplay:
         shown = [one for one in certificate if one.unit == "share" and one.value is not None and one.empirical is not None]
         if not shown:
             raise ValueError("the certificate has no share of cases to draw.")
-        return cls(statements=shown, baseline=shown[0].baseline).plot(ax=ax)
+        return cls(statements=shown).plot(ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> RiskDisplay:
@@ -136,9 +135,16 @@ class RiskDisplay:
         names = [f"{one.name}{', ' + one.region if one.region else ''}" for one in self.statements]
         ax.set_yticks(places, names)
         ax.set_ylim(shown - 0.5, -0.6)
-        if self.baseline is not None:
-            ax.axvline(self.baseline, color="black", linestyle="--", linewidth=1.0, label="trivial predictor")
-        ax.set_xlim(0.0, min(1.0, 1.12 * max(float(bound.max()), self.baseline or 0.0)))
+        trivial = [(one.baseline, place) for place, one in enumerate(self.statements) if one.baseline is not None]
+        if trivial:
+            ax.plot(
+                *np.array(trivial).T,
+                "x",
+                color="black",
+                label=self.statements[0].baseline_name or "trivial predictor",
+                markersize=7,
+            )
+        ax.set_xlim(0.0, min(1.0, 1.12 * max([float(bound.max()), *(share for share, _ in trivial)])))
         ax.set_xlabel("share of cases")
         legend_outside(ax)
         self.ax_, self.figure_ = ax, ax.figure

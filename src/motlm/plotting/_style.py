@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["COLORS", "LABEL_COLORS", "LABEL_MARKERS", "MARKERS", "axes", "legend_outside", "model_names", "pyplot"]
+__all__ = ["COLORS", "LABEL_COLORS", "LABEL_MARKERS", "MARKERS", "axes", "legend_outside", "model_names", "pyplot", "short"]
 
 # Okabe and Ito's palette, ordered so that neighbours differ in lightness too; black is the exterior's.
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
@@ -32,3 +32,7 @@ def model_names(n: int) -> list[str]:
 
 def legend_outside(ax: Any, **options: Any) -> None:
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, **options)
+
+
+def short(name: str, length: int = 48) -> str:
+    return name if len(name) <= length else name[: length - 1] + "…"

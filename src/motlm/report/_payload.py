@@ -11,15 +11,17 @@ from .._version import __version__
 from ..estimators import LocalMixture, LocalMixtureClassifier
 from ..explanations import GlobalExplanation
 from ..explanations._common import Group, Seen, groups_of, plain, values_of
+from ..explanations._global import _score
 from ..fingerprints import row_keys
 from ..prediction import spoken
 
 __all__ = ["METRICS", "payload"]
 
-METRICS = ("euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "seuclidean", "mahalanobis")
+METRICS = ("euclidean", "l2", "minkowski", "manhattan", "l1", "cityblock", "chebyshev", "seuclidean", "mahalanobis")
 _GRID = 120  # points along each axis of the map
 _CENTRAL = (0.1, 0.5, 0.9)
 _TYPICAL = 3  # rows that are shown of each region
+_FEW = 10  # rows below which nothing is told of a region, unless rows may be shown
 
 
 def payload(
@@ -33,9 +35,15 @@ def payload(
     regions = []
     for region in explanation.regions:
         entry = region.to_dict()
+        if region.n_rows < _FEW and not include_rows:  # a mean of few rows is a row
+            entry |= {"balance": dict.fromkeys(entry["balance"]), "score": None, "exterior_score": None, "linear_score": None}
         entry["central"] = _central(groups, columns, seen.applicable[region.index])
         entry["typical"] = _typical(model, seen, columns, y, region.index) if include_rows else []
         regions.append(entry)
+    known, told = _seen_before(model, seen.encoded, y)
+    fresh = ~known & told
+    said = seen.spoken()
+    answers = model.classes_[(said > 0).astype(int)] if isinstance(model, LocalMixtureClassifier) else said
     content = {
         "title": title,
         "version": f"motlm {__version__}",
@@ -46,13 +54,18 @@ def payload(
         "score": explanation.score,
         "linear_score": explanation.linear_score,
         "ambiguous": explanation.ambiguous,
-        "seen": _seen_before(model, seen.encoded, y),
+        "seen": float(known.sum() / told.sum()) if told.any() else None,
+        "unseen": int(fresh.sum()),
+        "unseen_score": _score(y[fresh], answers[fresh], classification) if fresh.sum() >= _FEW else None,
+        "overlap": model.overlap,
+        "standardized": model._units_from != "nowhere",
+        "residual_scale": getattr(model, "residual_scale_", None),
         "shared": explanation.shared,
         "contradictions": explanation.contradictions,
         "inverse_temperature": model.inverse_temperature_,
         "certificate": None if explanation.certificate is None else _certificate(explanation.certificate),
         "regions": regions,
-        "features": [_feature(group, columns[group.name]) for group in groups],
+        "features": [_feature(group, columns[group.name], include_rows) for group in groups],
         "model": _numbers(model),
         "map": _map(model, seen.encoded, y, include_rows, max_rows),
         "rows": _rows(model, seen, columns, y, max_rows) if include_rows else None,
@@ -61,14 +74,13 @@ def payload(
     return dict(plain(content))
 
 
-def _seen_before(model: LocalMixture, encoded: Array, y: AnyArray) -> float:
-    """Share of the rows that the model was made from, as far as it can be told."""
+def _seen_before(model: LocalMixture, encoded: Array, y: AnyArray) -> tuple[Any, Any]:
+    """Which rows the model was made from, and for which of them that can be told."""
     if isinstance(model, LocalMixtureClassifier):
         target = np.where(y == model.classes_[1], 1.0, -1.0)
     else:
         target = np.asarray(y, dtype=float)
-    known, told = model._fingerprint.known(row_keys(encoded, target))
-    return float(known.sum() / told.sum()) if told.any() else 0.0
+    return model._fingerprint.known(row_keys(encoded, target))
 
 
 def _certificate(certificate: Any) -> dict[str, Any]:
@@ -117,15 +129,25 @@ def _numbers(model: LocalMixture) -> dict[str, Any]:
     }
 
 
-def _feature(group: Group, values: AnyArray) -> dict[str, Any]:
+def _feature(group: Group, values: AnyArray, exact: bool) -> dict[str, Any]:
+    """What the form needs: levels, or a range. Without rows it is rounded and leaves out the ends, which are single rows'."""
     entry: dict[str, Any] = {"name": group.name, "start": group.columns.start, "levels": None}
     if group.levels is not None:
         counts = {level: int(np.sum(values == level)) for level in group.levels}
         return {**entry, "levels": [_text(level) for level in group.levels], "usual": _text(max(counts, key=lambda k: counts[k]))}
     numbers = np.asarray(values, dtype=float)
     whole = bool(np.all(numbers == np.rint(numbers)))
-    middle = float(np.median(numbers))
-    return {**entry, "low": numbers.min(), "high": numbers.max(), "usual": np.rint(middle) if whole else middle, "whole": whole}
+    low, middle, high = np.quantile(numbers, [0.0, 0.5, 1.0] if exact else [0.02, 0.5, 0.98])
+    spread = max(high - low, 1e-12 * max(abs(high), 1.0))
+    step = 10.0 ** np.floor(np.log10(spread / 20.0)) if not exact else 0.0
+    if step:
+        low, middle, high = np.floor(low / step) * step, np.rint(middle / step) * step, np.ceil(high / step) * step
+    if whole:
+        low, middle, high = np.floor(low), np.rint(middle), np.ceil(high)
+    digits = 12 if exact else 6
+    low, middle, high = (float(f"{value:.{digits}g}") for value in (low, middle, high))
+    yes_or_no = bool(np.isin(numbers, (0.0, 1.0)).all())
+    return {**entry, "low": low, "high": high, "usual": middle, "whole": whole, "binary": yes_or_no}
 
 
 def _central(groups: list[Group], columns: dict[str, AnyArray], inside: Any) -> list[dict[str, Any]]:
@@ -146,7 +168,7 @@ def _central(groups: list[Group], columns: dict[str, AnyArray], inside: Any) -> 
     return entries
 
 
-def _typical(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyArray, region: int) -> list[dict[str, Any]]:
+def _typical(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyArray, region: int) -> list[list[Any]]:
     """The rows nearest to the centre of a region."""
     inside = np.flatnonzero(seen.applicable[region])
     if not len(inside):
@@ -157,7 +179,7 @@ def _typical(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: A
         units = model._fitted.units
         away = np.linalg.norm(units.standardized(seen.encoded[inside]) - units.standardized(model._typical[None]), axis=1)
     shown = inside[np.argsort(away, kind="stable")[:_TYPICAL]]
-    return [{"row": int(i), "target": y[i], **{name: column[i] for name, column in columns.items()}} for i in shown]
+    return [[int(i), y[i], *(column[i] for column in columns.values())] for i in shown]
 
 
 def _rows(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyArray, most: int) -> dict[str, Any]:
@@ -189,7 +211,7 @@ def _rows(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyA
 
 def _map(model: LocalMixture, encoded: Array, y: AnyArray, include_rows: bool, most: int) -> dict[str, Any] | None:
     """The plane of the two columns of a model that has two numbers, or the two directions in which rows differ most."""
-    if _metric_name(model) not in ("euclidean", "l2"):
+    if _metric_name(model) not in ("euclidean", "l2", "minkowski") or len(encoded) < 3:
         return None
     units, varies = model._fitted.units, model._fitted.varies
     d = len(varies)
@@ -197,8 +219,9 @@ def _map(model: LocalMixture, encoded: Array, y: AnyArray, include_rows: bool, m
     if len(encoded) > most:
         shown = np.sort(np.random.default_rng(0).permutation(len(encoded))[:most])
     target = y[shown] if include_rows else None
-    if d == 2 and all(level is None for level in model._columns.levels):
-        low, high = encoded.min(axis=0), encoded.max(axis=0)
+    if d == 2 and all(level is None for level in model._columns.levels) and varies.all() and (np.ptp(encoded, axis=0) > 0).all():
+        ranges = [_feature(group, encoded[:, group.columns.start], include_rows) for group in groups_of(model._columns)]
+        low, high = (np.array([one[end] for one in ranges]) for end in ("low", "high"))
         margin = 0.05 * (high - low)
         first, second = (np.linspace(low[j] - margin[j], high[j] + margin[j], _GRID) for j in range(2))
         grid = np.column_stack([np.repeat(first, _GRID), np.tile(second, _GRID)])

@@ -11,7 +11,7 @@ const motlm = (() => {
     data.features.forEach((feature) => {
       const value = values[feature.name];
       if (feature.levels === null) x[feature.start] = Number(value);
-      else { const level = feature.levels.indexOf(String(value)); if (level > 0) x[feature.start + level - 1] = 1; }
+      else { const level = feature.levels.indexOf(String(value)); if (level > 0) x[feature.start + level - 1] = 1; } // none: the first, or unknown
     });
     return x;
   }
@@ -23,7 +23,7 @@ const motlm = (() => {
       case "chebyshev": return gap.reduce((most, g) => Math.max(most, Math.abs(g)), 0);
       case "seuclidean": return Math.sqrt(gap.reduce((sum, g, j) => sum + g * g / M.metric_arguments.V[j], 0));
       case "mahalanobis": return Math.sqrt(dot(gap, M.metric_arguments.VI.map((row) => dot(row, gap))));
-      default: return Math.sqrt(dot(gap, gap));
+      default: return Math.sqrt(dot(gap, gap)); // euclidean, l2, minkowski with its p = 2
     }
   }
   const scale = (score) => classifier ? score : score * M.target_scale + M.target_center;
@@ -44,8 +44,8 @@ const motlm = (() => {
     const spoken = mean((i) => score[i]);
     const slope = (i, j) => data.regions[i].coef[j];
     const place = (i, j) => i < n ? data.regions[i].center[j] : M.typical[j];
-    const base = mean((i) => data.regions[i].intercept + x.reduce((sum, _, j) => sum + slope(i, j) * place(i, j), 0));
-    const contributions = {};
+    const base = mean((i) => scale(dot(M.coef[i], i < n ? M.center[i] : standardized(M.typical)) + M.intercept[i]));
+    const contributions = Object.create(null);
     data.features.forEach((feature) => {
       const width = feature.levels === null ? 1 : feature.levels.length - 1;
       let total = 0;
@@ -58,43 +58,57 @@ const motlm = (() => {
     return { x, z, distance: away, member, applies, score, speaker, spoken, prediction: says(spoken), base, contributions, contradicted };
   }
 
-  // The nearest change, within the ball, by which the same local model gives another answer: see counterfactual in Python.
+  // The nearest change, within the ball and the ranges of the form, by which the same local model gives another answer; whole
+  // numbers, categories and what is held stay as they are. See counterfactual in Python.
+  function onPlane(point, gradient, reach, low, high) {
+    const at = (t) => point.map((value, j) => Math.min(Math.max(value + t * gradient[j], low[j]), high[j]));
+    const value = (t) => dot(gradient, at(t));
+    let a = -1, b = 1;
+    for (let k = 0; k < 80 && value(a) > reach; k++) a *= 2;
+    for (let k = 0; k < 80 && value(b) < reach; k++) b *= 2;
+    for (let k = 0; k < 200; k++) { const c = (a + b) / 2; if (value(c) < reach) a = c; else b = c; }
+    return at(b);
+  }
   function counterfactual(values, held, wanted) {
     const now = evaluate(values), i = now.speaker;
     if (i < 0) return { found: false, reason: "several localities speak together" };
-    if (i < n && !["euclidean", "l2"].includes(M.metric)) return { found: false, reason: "balls of this metric have no closed form" };
-    const free = data.features.filter((f) => f.levels === null && !held.has(f.name) && M.inverse_scale[f.start] > 0).map((f) => f.start);
-    const level = classifier ? (now.spoken > 0 ? -1 : 1) * 1e-6 * Math.abs(now.spoken) : (wanted - M.target_center) / M.target_scale;
-    const part = (vector) => free.map((j) => vector[j]);
-    const gradient = part(M.coef[i]), start = part(now.z), center = part(i < n ? M.center[i] : now.z);
-    const reach = level - M.intercept[i] - dot(M.coef[i], now.z) + dot(gradient, start);
-    const size = dot(gradient, gradient);
-    if (!(size > 0)) return { found: false, reason: "no feature that may change has a coefficient" };
-    const shifted = (from) => { const t = (reach - dot(gradient, from)) / size; return from.map((value, j) => value + t * gradient[j]); };
-    let point = shifted(start);
+    if (!classifier && wanted === now.spoken) return { found: false, reason: "the model gives that answer already" };
+    if (i < n && !["euclidean", "l2", "minkowski"].includes(M.metric)) return { found: false, reason: "balls of this metric have no closed form" };
+    const moving = data.features.filter((f) => f.levels === null && !f.whole && !held.has(f.name) && M.inverse_scale[f.start] > 0);
+    const free = moving.map((f) => f.start), part = (vector) => free.map((j) => vector[j]);
+    const up = classifier ? now.spoken <= 0 : wanted > now.spoken, sign = up ? 1 : -1;
+    const size = Math.abs(M.intercept[i]) + M.coef[i].reduce((sum, value, j) => sum + Math.abs(value) * (Math.abs(now.z[j]) + 1), 0);
+    const level = classifier ? 0 : (wanted - M.target_center) / M.target_scale;
+    const gradient = part(M.coef[i]).map((value) => sign * value), start = part(now.z);
+    const reach = sign * (level - M.intercept[i] - dot(M.coef[i], now.z)) + dot(gradient, start) + (classifier ? 1e-7 * size : 0);
+    const edge = (f, end) => (f[end] - M.unit_center[f.start]) * M.inverse_scale[f.start];
+    const low = moving.map((f, j) => Math.min(edge(f, "low"), start[j])), high = moving.map((f, j) => Math.max(edge(f, "high"), start[j]));
+    const most = gradient.reduce((sum, g, j) => sum + (g > 0 ? g * high[j] : g * low[j]), 0);
+    if (!(most >= reach)) return { found: false, reason: `no case in ${names[i]} within the ranges of the form has that answer` };
+    const project = (point) => onPlane(point, gradient, reach, low, high);
+    let point = project(start);
     if (i < n) {
-      const fixedPart = now.z.reduce((sum, value, j) => free.includes(j) ? sum : sum + (value - M.center[i][j]) ** 2, 0);
-      const room = M.radius[i] ** 2 - fixedPart;
-      const squared = (a, b) => a.reduce((sum, value, j) => sum + (value - b[j]) ** 2, 0);
-      if (squared(point, center) > room) {
-        const middle = shifted(center), left = room - squared(middle, center);
-        if (left < 0) return { found: false, reason: `no case in ${names[i]} has that answer` };
-        const away = point.map((value, j) => value - middle[j]), length = Math.sqrt(dot(away, away));
-        point = middle.map((value, j) => value + away[j] * Math.sqrt(left) * (1 - 1e-9) / length);
+      const center = part(M.center[i]);
+      const room = M.radius[i] ** 2 - now.z.reduce((sum, value, j) => free.includes(j) ? sum : sum + (value - M.center[i][j]) ** 2, 0);
+      const excess = (one) => one.reduce((sum, value, j) => sum + (value - center[j]) ** 2, 0) - room * (1 - 2e-9);
+      if (excess(point) > 0) {
+        const between = (s) => project(start.map((value, j) => (1 - s) * value + s * center[j]));
+        if (excess(between(1)) > 0) return { found: false, reason: `no case in ${names[i]} within the ranges of the form has that answer` };
+        let a = 0, b = 1;
+        for (let k = 0; k < 100; k++) { const c = (a + b) / 2; if (excess(between(c)) > 0) a = c; else b = c; }
+        point = between(b);
       }
     }
     const after = { ...values };
-    data.features.forEach((feature) => {
-      const place = free.indexOf(feature.start);
-      if (feature.levels === null && place >= 0) after[feature.name] = point[place] / M.inverse_scale[feature.start] + M.unit_center[feature.start];
-    });
+    moving.forEach((f, j) => { after[f.name] = point[j] / M.inverse_scale[f.start] + M.unit_center[f.start]; });
     const then = evaluate(after);
     if (then.speaker !== i) return { found: false, reason: `the nearest such case lies where ${then.speaker < 0 ? "several localities speak" : names[then.speaker] + " speaks"}` };
-    return { found: true, after, prediction: then.prediction };
+    if (classifier && then.prediction === now.prediction) return { found: false, reason: "none was found" };
+    return { found: true, after, prediction: then.prediction, moving: moving.map((f) => f.name) };
   }
 
   // -- the page -------------------------------------------------------------------------------------------------------
-  const show = (value) => typeof value === "number" ? (Number.isInteger(value) ? String(value) : Number(value.toPrecision(4)).toString()) : value === null ? "" : String(value);
+  const show = (value) => typeof value === "number" ? (Number.isInteger(value) ? String(value) : Number(value.toPrecision(Math.abs(value) >= 1000 ? 7 : 4)).toString()) : value === null ? "" : String(value);
   function make(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
     Object.entries(attributes).forEach(([name, value]) => name === "text" ? node.textContent = value : node.setAttribute(name, value));
@@ -104,9 +118,9 @@ const motlm = (() => {
   function table(head, rows) {
     const top = make("tr", {}, ...head.map((text) => make("th", { scope: "col", text })));
     const body = rows.map((row) => make("tr", {}, ...row.map((value) => value instanceof Node ? make("td", {}, value) : make("td", { text: show(value) }))));
-    return make("div", { class: "scroll" }, make("table", {}, make("thead", {}, top), make("tbody", {}, ...body)));
+    return make("div", { class: "scroll", tabindex: "0" }, make("table", {}, make("thead", {}, top), make("tbody", {}, ...body)));
   }
-  const inputs = {}, holds = new Set();
+  const inputs = Object.create(null), holds = new Set();
   let wanted = null;
   const current = () => Object.fromEntries(data.features.map((f) => [f.name, inputs[f.name].value]));
 
@@ -125,7 +139,7 @@ const motlm = (() => {
         const slider = make("input", { type: "range", min: low, max: high, step: feature.whole ? 1 : (high - low) / 1000, value: feature.usual, "aria-label": `${feature.name}, slider` });
         number.addEventListener("input", () => { slider.value = number.value; });
         slider.addEventListener("input", () => { number.value = slider.value; answer(); });
-        const hold = make("input", { type: "checkbox" });
+        const hold = make("input", { type: "checkbox", "aria-label": `${feature.name} cannot be changed` });
         hold.addEventListener("change", () => { hold.checked ? holds.add(feature.name) : holds.delete(feature.name); answer(); });
         box.append(number, slider, make("label", { class: "hold" }, hold, " cannot be changed")); inputs[feature.name] = number;
       }
@@ -138,19 +152,30 @@ const motlm = (() => {
       place.append(make("div", { class: "field" }, make("label", { for: "wanted", text: "What would give this prediction instead?" }), input));
     }
     document.getElementById("reset").addEventListener("click", () => {
-      data.features.forEach((f) => { inputs[f.name].value = f.usual; const slider = inputs[f.name].parentNode.querySelector("[type=range]"); if (slider) slider.value = f.usual; });
+      data.features.forEach((f) => fill(f, f.usual));
+      document.querySelectorAll("#fields [type=checkbox]").forEach((box) => { box.checked = false; });
+      holds.clear();
+      const input = document.getElementById("wanted");
+      if (input) { input.value = ""; wanted = null; }
       answer();
     });
   }
 
+  function fill(feature, value) {
+    inputs[feature.name].value = value;
+    const slider = inputs[feature.name].parentNode.querySelector("[type=range]");
+    if (slider) slider.value = value;
+  }
+
   function answer() {
-    const place = document.getElementById("answer");
+    const place = document.getElementById("answer"), said = document.getElementById("said");
     place.replaceChildren();
+    said.textContent = "";
     if (!data.metric_known) { place.append(make("p", { text: "The distances of this model are computed by a function that the page does not have; use Python." })); return; }
     const bad = data.features.find((f) => f.levels === null && (inputs[f.name].value === "" || !Number.isFinite(Number(inputs[f.name].value))));
-    if (bad) { place.append(make("p", { class: "warning", text: `${bad.name}: give a number.` })); return; }
+    if (bad) { said.textContent = `${bad.name}: give a number.`; return; }
     const values = current(), now = evaluate(values);
-    place.append(make("p", { class: "said", text: `${show(now.prediction)}, said by ${now.speaker < 0 ? "several localities together" : names[now.speaker]}` }));
+    said.textContent = `${show(now.prediction)}, said by ${now.speaker < 0 ? "several localities together" : names[now.speaker]}` + (now.contradicted ? "; local models contradict each other" : "");
     if (now.contradicted) place.append(make("p", { class: "warning", text: "Local models that apply to this case contradict each other." }));
     data.features.forEach((f) => {
       if (f.levels === null && (Number(values[f.name]) < f.low || Number(values[f.name]) > f.high))
@@ -166,9 +191,12 @@ const motlm = (() => {
       const other = counterfactual(values, holds, wanted);
       if (!other.found) place.append(make("p", { text: `No nearby change gives another answer: ${other.reason}.` }));
       else {
-        place.append(make("p", { text: `The smallest change that gives ${show(other.prediction)}, with categories and held features as they are:` }));
-        const changes = data.features.filter((f) => f.levels === null && Math.abs(other.after[f.name] - Number(values[f.name])) > 1e-12 * Math.max(1, Math.abs(other.after[f.name])));
-        place.append(table(["feature", "from", "to"], changes.map((f) => [f.name, Number(values[f.name]), other.after[f.name]])));
+        place.append(make("p", { text: `The smallest change that gives ${show(other.prediction)}, with whole numbers, categories and held features as they are, within the ranges of the form:` }));
+        const changes = data.features.filter((f) => other.moving.includes(f.name) && Math.abs(other.after[f.name] - Number(values[f.name])) > 1e-12 * Math.max(1, Math.abs(other.after[f.name])));
+        place.append(table(["feature", "from", "to"], changes.map((f) => [f.name, values[f.name], Number(other.after[f.name].toPrecision(8)).toString()])));
+        const button = make("button", { type: "button", text: "Use these values" });
+        button.addEventListener("click", () => { changes.forEach((f) => fill(f, other.after[f.name])); answer(); });
+        place.append(make("p", {}, button));
       }
     }
   }
@@ -216,6 +244,7 @@ const motlm = (() => {
     if (map) {
       const traces = [];
       if (map.kind === "plane") traces.push({ type: "heatmap", x: map.x, y: map.y, z: map.z, opacity: .35, showscale: !classifier, colorscale: classifier ? [[0, "#0072b2"], [1, "#d55e00"]] : "Cividis", hoverinfo: "skip" });
+      if (map.kind === "plane" && classifier) traces.push({ type: "contour", x: map.x, y: map.y, z: map.z, contours: { start: .5, end: .5, size: 1, coloring: "none" }, line: { color: ink, width: 1.2, dash: "dot" }, showscale: false, hoverinfo: "skip" });
       if (map.rows) traces.push({ type: "scattergl" in Plotly ? "scattergl" : "scatter", mode: "markers", x: map.rows.map((r) => r[0]), y: map.rows.map((r) => r[1]), marker: { size: 5, color: map.target.map((t) => classifier ? (t === data.classes[1] ? "#d55e00" : "#0072b2") : t), colorscale: "Cividis", symbol: classifier ? map.target.map((t) => t === data.classes[1] ? "triangle-up" : "circle") : "circle" }, text: map.target.map((t) => escape(show(t))), hoverinfo: "text" });
       traces.push({ type: "scatter", mode: "markers+text", x: map.circles.map((c) => c.center[0]), y: map.circles.map((c) => c.center[1]), text: map.circles.map((c) => c.name.replace("locality ", "")), textposition: "top right", textfont: { size: 16, color: ink }, marker: { symbol: "star", size: 12, color: ink }, hoverinfo: "text", hovertext: map.circles.map((c) => c.name) });
       const shapes = map.circles.map((c) => ({ type: "circle", x0: c.center[0] - c.width[0], x1: c.center[0] + c.width[0], y0: c.center[1] - c.width[1], y1: c.center[1] + c.width[1], line: { color: ink, width: 2 } }));
@@ -229,7 +258,7 @@ const motlm = (() => {
       const order = region.coef.map((value, j) => [value * unit[j], region.coef_scale[j] * unit[j], region.feature_names[j]]).sort((a, b) => Math.abs(b[0]) - Math.abs(a[0])).slice(0, 25).reverse();
       const short = (text) => text.length > 34 ? text.slice(0, 33) + "…" : text;
       const trace = { type: "bar", orientation: "h", x: order.map((o) => o[0]), y: order.map((_, k) => k), error_x: { type: "data", array: order.map((o) => o[1]), color: ink }, marker: { color: order.map((o) => o[0] > 0 ? "#d55e00" : "#0072b2"), pattern: { shape: order.map((o) => o[0] > 0 ? "" : "/") } }, hovertext: order.map((o) => escape(o[2])), hoverinfo: "text+x" };
-      const layout = { ...base, height: 120 + 22 * order.length, xaxis: { ...axis, title: { text: "coefficient per standard deviation of the column" } }, yaxis: { ...axis, tickvals: order.map((_, k) => k), ticktext: order.map((o) => escape(short(o[2]))) } };
+      const layout = { ...base, height: 120 + 22 * order.length, xaxis: { ...axis, title: { text: data.standardized ? "coefficient per standard deviation" : "coefficient per unit" } }, yaxis: { ...axis, tickvals: order.map((_, k) => k), ticktext: order.map((o) => escape(short(o[2]))) } };
       Plotly.react(`chart-${region.index}`, [trace], layout, options);
     });
   }
