@@ -41,7 +41,7 @@ def main(folder: Path) -> None:
         display.figure_.savefig(folder / f"{name}.png", dpi=80)
         print(folder / f"{name}.png")
 
-    warnings.filterwarnings("ignore", message=".*(sealed rows equal|constant in all|no training row belongs)")
+    warnings.filterwarnings("ignore", message=".*(sealed rows equal|constant in all|no training row belongs|neighbouring rows)")
     X, y = rows_of("banana")
     banana, _ = certify(LocalMixtureClassifier("auto", max_localities=4, random_state=0), X, y)
     _, some, _, labels = train_test_split(X, y, test_size=1500, random_state=0)
@@ -59,6 +59,7 @@ def main(folder: Path) -> None:
 
     X, y = rows_of("german")
     german = LocalMixtureClassifier(2, inverse_temperature=8.0, random_state=0).fit(X, y)
+    save(LocalitiesDisplay.from_estimator(german, X, y, kind="projection"), "german_projection")
     save(CoefficientsDisplay.from_estimator(german), "german_coefficients")
     save(ContributionsDisplay.from_estimator(german, X[:1]), "german_contributions")
 
