@@ -50,7 +50,8 @@ def models() -> dict[str, tuple]:
         "regressor": (LocalMixtureRegressor(2, **QUICK | {"inverse_temperature": (4.0, 16.0)}).fit(line, target), line),
         "mahalanobis": (LocalMixtureClassifier(points_of_interest=[[-1, 0]], metric="mahalanobis", **QUICK).fit(X, y), X),
         "units": (LocalMixtureRegressor(1, standardize=Units.of_rows(line[:99], target[:99]), **QUICK).fit(line, target), line),
-        "auto": (LocalMixtureClassifier("auto", max_localities=2, n_starts=1, random_state=0).fit(X[:300], y[:300]), X),
+        "auto": (LocalMixtureClassifier("auto", max_localities=5, n_starts=1, random_state=0).fit(X[:300], y[:300]), X),
+        "auto, none": (LocalMixtureClassifier("auto", max_localities=2, **QUICK).fit(X[:60], X[:60, 0] > 0), X),
         "float32": (LocalMixtureClassifier(1, **QUICK).fit(X.astype(np.float32), y), X),
         "table": (
             LocalMixtureClassifier(points_of_interest=table[:2], handle_unknown="ignore", **QUICK).fit(table, label),
@@ -77,6 +78,7 @@ NAMES = [
     "mahalanobis",
     "units",
     "auto",
+    "auto, none",
     "float32",
     "table",
     "objects",

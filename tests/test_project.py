@@ -48,6 +48,7 @@ LINE = [
     "datasets",
     "plotting",
     "report",
+    "cli",
 ]
 
 

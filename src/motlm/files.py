@@ -71,6 +71,8 @@ def to_document(model: Any) -> dict[str, Any]:
             f"metric={problem.metric.name!r} is a function, which a file cannot hold; use a metric by name, or pickle the model."
         )
     certificate = getattr(model, "certificate_", None)
+    n = model.posterior_.n_localities  # a search for more has a prior for more
+    prior = problem.prior if len(np.asarray(problem.prior.radius_shape)) == n else problem.prior.keep(range(n))
     content = {
         "format": FORMAT,
         "schema": SCHEMA,
@@ -92,7 +94,7 @@ def to_document(model: Any) -> dict[str, Any]:
         "varies": [bool(one) for one in problem.varies],
         "points": None if problem.points is None else _list(problem.points),
         "metric": None if problem.metric is None else _metric(problem.metric),
-        "prior": {one.name: _list(np.asarray(getattr(problem.prior, one.name))) for one in fields(Prior)},
+        "prior": {one.name: _list(np.asarray(getattr(prior, one.name))) for one in fields(Prior)},
         "free": list(problem.free),
         "posterior": {one.name: _list(getattr(model.posterior_, one.name)) for one in fields(Posterior)},
         "radius": _list(model._radius),

@@ -1,0 +1,5 @@
+"""python -m motlm.cli"""
+
+from . import main
+
+main()

@@ -1,0 +1,526 @@
+"""The commands. Results go to standard output, what happens on the way to standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from .. import LocalMixtureClassifier, LocalMixtureRegressor, ModelFileError, __version__, load
+from ..certificates import CertificateError, audit, certify
+from ..datasets import KEEL, data_folder, load_keel
+from ..estimators import LocalMixture
+from ..explanations import counterfactual, explain_global, explain_local
+from ..explanations._common import plain
+from ._tables import TableError, kinds, read_chunks, read_table, scorable
+
+__all__ = ["motlm"]
+
+CHUNK = 50_000  # rows that are predicted at a time
+NOT_SCORED = 3  # exit code: some rows could not be scored
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class _Group(click.Group):
+    """Errors that a user can mend are one line, not a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (TableError, ModelFileError, CertificateError, FileExistsError, IsADirectoryError, FileNotFoundError) as error:
+            raise click.ClickException(str(error)) from error
+        except ValueError as error:
+            raise click.ClickException(str(error)) from error
+        except ImportError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="motlm")
+def motlm() -> None:
+    """Mixtures of transparent local models: a few balls around typical cases, a linear model in each, one outside.
+
+    \b
+    motlm fit credit.csv --target default --model model.json --report report.html
+    motlm predict model.json new.csv -o out.csv
+    motlm explain model.json new.csv --row 17
+    """
+
+
+def _say(text: str) -> None:
+    errors.print(text, markup=False)
+
+
+def _refuse_existing(force: bool, *paths: Path | None) -> None:
+    for path in paths:
+        if path is not None and path.exists() and not force:
+            raise click.ClickException(f"{path} exists; give another name, or --force to replace it.")
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|sec|m|min|h)?\s*", text)
+    if not found or float(found[1]) <= 0:
+        raise click.BadParameter(f"{text!r} is no time; give 60s, 5min or 1h.", param_hint="--time-limit")
+    return float(found[1]) * {"m": 60, "min": 60, "h": 3600}.get(found[2] or "s", 1)
+
+
+def _column(frame: pd.DataFrame, name: str, option: str) -> pd.Series:
+    if name not in frame.columns:
+        raise click.ClickException(
+            f"{option} {name!r} is not a column; the columns are {', '.join(map(str, frame.columns[:30]))}."
+        )
+    return frame[name]
+
+
+def _noted(work: Callable[[], Any]) -> Any:
+    """Warnings as notes, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = work()
+    for text in dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, UserWarning)):
+        _say(f"note: {text}")
+    return result
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
+file = click.Path(path_type=Path)
+
+
+@motlm.command()
+@click.argument("data", type=file)
+@click.option("--target", required=True, help="Column to predict.")
+@click.option("--model", "model_path", type=file, help="Where to write the model (JSON).")
+@click.option("--report", "report_path", type=file, help="Where to write the report (HTML).")
+@click.option("--points", type=file, help="Table of typical cases: the centres of the localities.")
+@click.option("--localities", default="auto", show_default=True, help="How many to look for: auto, or a number.")
+@click.option("--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True)
+@click.option("--weights", help="Column of weights. There is no certificate then.")
+@click.option("--drop", help="Columns to leave out, with commas between.")
+@click.option("--id", "id_column", help="Column that names the rows; left out of the model.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "impute"]),
+    default="error",
+    show_default=True,
+    help="Rows with missing values.",
+)
+@click.option(
+    "--sealed",
+    type=click.FloatRange(0.05, 0.9),
+    default=0.3,
+    show_default=True,
+    help="Share of the rows kept for the certificate.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--jobs", type=int, default=1, show_default=True, help="Processes.")
+@click.option("--time-limit", help="Stop with the best model so far after this time: 60s, 5min.")
+@click.option("--title", help="Of the report.")
+@json_option
+@force_option
+def fit(
+    data: Path, target: str, model_path: Path | None, report_path: Path | None, points: Path | None, localities: str, task: str,
+    weights: str | None, drop: str | None, id_column: str | None, missing: str, sealed: float, seed: int, jobs: int,
+    time_limit: str | None, title: str | None, as_json: bool, force: bool,
+) -> None:  # fmt: skip
+    """Fit a model to a table, certify it on rows kept aside, and write it down.
+
+    \b
+    motlm fit credit.csv --target default --model model.json --report report.html
+    motlm fit prices.parquet --target price --localities 3 --drop notes,url --id house
+    """
+    _refuse_existing(force, model_path, report_path)
+    frame, how = read_table(data)
+    _say(f"{data}: {len(frame)} rows, {len(frame.columns)} columns ({how})")
+    _column(frame, target, "--target")
+    for name, option in ((weights, "--weights"), (id_column, "--id")):
+        if name is not None:
+            _column(frame, name, option)
+    left_out = [name.strip() for name in (drop or "").split(",") if name.strip()]
+    for name in left_out:
+        _column(frame, name, "--drop")
+    if frame[target].isna().any():
+        rows = int(frame[target].isna().sum())
+        _say(f"{rows} rows without a {target!r} left out")
+        frame = frame[frame[target].notna()]
+    features = frame.drop(columns=[name for name in {target, weights, id_column, *left_out} if name is not None])
+    if features.shape[1] == 0:
+        raise click.ClickException("no column is left to predict from.")
+    features = _complete(features, missing)
+    y = frame.loc[features.index, target]
+    weight = None if weights is None else pd.to_numeric(frame.loc[features.index, weights], errors="coerce")
+    for name, words in kinds(features):
+        _say(f"  {name}: {words}")
+    classification = _is_classification(y, task)
+    labels: Any = y.astype(str).to_numpy() if classification and not _is_number(y) else y.to_numpy()
+    labels = labels if classification else labels.astype(float)
+    _say(f"{'classification' if classification else 'regression'} of {target!r}")
+    options: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "max_time": _seconds(time_limit), "handle_unknown": "ignore"}
+    options["verbose"] = int(sys.stderr.isatty())
+    if points is not None:
+        options["points_of_interest"] = _points(points, features)
+    elif localities == "auto":
+        options |= {"n_localities": "auto", "max_localities": 6}
+    elif localities.isdigit():
+        options["n_localities"] = int(localities)
+    else:
+        raise click.BadParameter(f"{localities!r} is neither auto nor a number.", param_hint="--localities")
+    estimator = (LocalMixtureClassifier if classification else LocalMixtureRegressor)(**options)
+    features = features.reset_index(drop=True)
+    order = np.random.default_rng(seed).permutation(len(labels))
+    held = np.sort(order[: round(sealed * len(labels))])
+    if weight is None:
+        model, certificate = _noted(lambda: certify(estimator, features, labels, sealed=sealed, random_state=seed))
+    else:
+        rest = np.setdiff1d(np.arange(len(labels)), held)
+        values = weight.to_numpy()
+        model = _noted(lambda: estimator.fit(features.iloc[rest], labels[rest], sample_weight=values[rest]))
+        certificate = None
+    score = model.score(features.iloc[held], labels[held])
+    explanation = explain_global(model, features.iloc[held], labels[held])
+    if model_path is not None:
+        model.set_params(verbose=0).save(model_path)
+        _say(f"model written to {model_path}")
+    if report_path is not None:
+        from ..report import render
+
+        render(model, features.iloc[held], labels[held], report_path, title=title or f"{target}, from {data.name}")
+        _say(f"report written to {report_path}")
+    name = "accuracy" if classification else "R2"
+    if as_json:
+        content = {
+            "rows": len(labels), "held_out": len(held), name: score, "explanation": explanation.to_dict(),
+            "model": str(model_path) if model_path else None, "report": str(report_path) if report_path else None,
+        }  # fmt: skip
+        click.echo(json.dumps(plain(content)))
+        return
+    click.echo(_summary(model, explanation))
+    click.echo(f"\n{name} on {len(held)} rows kept aside: {score:.4g}")
+    if certificate is None:
+        click.echo("no certificate: weighted rows are not independent cases of one kind")
+    else:
+        click.echo(certificate.headline.sentence)
+
+
+def _complete(features: pd.DataFrame, missing: str) -> pd.DataFrame:
+    holes = features.isna().any(axis=1)
+    if not holes.any():
+        return features
+    where = features.columns[features.isna().any()].tolist()
+    if missing == "error":
+        raise click.ClickException(
+            f"{int(holes.sum())} of {len(features)} rows have missing values, in {', '.join(map(repr, where[:5]))}"
+            f"{', ..' if len(where) > 5 else ''}. Say what to do with --missing drop or --missing impute, or --drop the columns."
+        )
+    if missing == "drop":
+        _say(f"{int(holes.sum())} rows with missing values left out")
+        features = features[~holes]
+        if features.empty:
+            raise click.ClickException("no row without missing values is left.")
+        return features
+    filled = features.copy()
+    for name in where:
+        column = filled[name]
+        value = (
+            column.median() if pd.api.types.is_numeric_dtype(column) else column.mode().iloc[0] if column.notna().any() else None
+        )
+        if value is None or value != value:
+            raise click.ClickException(f"column {name!r} has no value at all; --drop it.")
+        _say(f"{int(column.isna().sum())} missing values of {name!r} replaced by {value!r}")
+        filled[name] = column.fillna(value)
+    return filled
+
+
+def _is_number(y: pd.Series) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(y)) and not pd.api.types.is_bool_dtype(y)
+
+
+def _is_classification(y: pd.Series, task: str) -> bool:
+    count = y.nunique()
+    if count < 2:
+        raise click.ClickException(f"the target {y.name!r} has one value only, {y.iloc[0]!r}.")
+    if task == "auto":
+        task = "classification" if count == 2 or not _is_number(y) else "regression"
+    if task == "classification" and count > 2:
+        raise click.ClickException(
+            f"the target {y.name!r} has {count} classes, and motlm knows two. Make it two (one against the others), or say "
+            "--task regression if it is a number."
+        )
+    if task == "regression" and not _is_number(y):
+        raise click.ClickException(f"the target {y.name!r} is not a number, so that it is no regression.")
+    return task == "classification"
+
+
+def _points(path: Path, features: pd.DataFrame) -> pd.DataFrame:
+    frame, _ = read_table(path)
+    lacking = [name for name in features.columns if name not in frame.columns]
+    if lacking:
+        raise click.ClickException(f"{path} lacks the column {lacking[0]!r}; a typical case has all columns of the model.")
+    _say(f"{len(frame)} typical cases from {path}")
+    return frame[list(features.columns)]
+
+
+def _summary(model: LocalMixture, explanation: Any) -> str:
+    lines = []
+    for region in explanation.regions:
+        share = f"{region.share:.0%} of cases"
+        if region.center is None:
+            where = "all other cases" if len(explanation.regions) > 1 else "all cases"
+        else:
+            far = np.argsort([-abs(value) for value in region.coef * np.asarray(_spread(model))])[:3]
+            where = "cases around " + ", ".join(f"{region.feature_names[j]} = {region.center[j]:.4g}" for j in far)
+        lines.append(f"{region.name} ({share}): {where}\n    {region.formula}")
+    lines.append(f"local models contradict each other on {explanation.ambiguous:.1%} of the rows kept aside")
+    return "\n".join(lines)
+
+
+def _spread(model: LocalMixture) -> list[float]:
+    inverse = model._fitted.units.inverse_scale
+    return [1.0 / value if value > 0 else 0.0 for value in inverse]
+
+
+@motlm.command()
+@click.argument("model_path", metavar="MODEL", type=file)
+@click.argument("data", type=file)
+@click.option("-o", "--output", type=file, help="Where to write the CSV; standard output without it.")
+@click.option("--id", "id_column", help="Column to carry over, to know the rows by.")
+@force_option
+def predict(model_path: Path, data: Path, output: Path | None, id_column: str | None, force: bool) -> None:
+    """Predict for the rows of a table: prediction, probability, who spoke, whether models contradict each other.
+
+    Rows are read some at a time, so that files of any size need little memory. A row that cannot be scored is written with the
+    reason, and the exit code is then 3.
+
+    \b
+    motlm predict model.json new.csv -o out.csv --id client
+    """
+    _refuse_existing(force, output)
+    model = load(model_path)
+    handle = None
+    if output is None:
+        stream: Any = sys.stdout
+    else:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
+        handle = Path(temporary)
+        stream = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
+    total = bad = 0
+    try:
+        for number, chunk in enumerate(read_chunks(data, CHUNK)):
+            table, failed = _predicted(model, chunk, id_column, total)
+            table.to_csv(stream, index=False, header=number == 0, lineterminator="\n")
+            total, bad = total + len(table), bad + failed
+        stream.flush()
+        if output is not None and handle is not None:
+            stream.close()
+            os.chmod(handle, 0o644)
+            os.replace(handle, output)
+    except BaseException:
+        if handle is not None:
+            stream.close()
+            handle.unlink(missing_ok=True)
+        raise
+    _say(f"{total} rows" + (f", of which {bad} could not be scored: see the column reason" if bad else ""))
+    if bad:
+        sys.exit(NOT_SCORED)
+
+
+def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, first: int) -> tuple[pd.DataFrame, int]:
+    lacking = [name for name in model._columns.names if name not in chunk.columns]
+    if lacking:
+        raise click.ClickException(
+            f"the table lacks the column {lacking[0]!r}; the model needs {', '.join(model._columns.names)}."
+        )
+    rows, reason = scorable(model._columns, chunk, model.handle_unknown == "error")
+    sound = reason == ""
+    head: dict[str, Any] = {"row": np.arange(first, first + len(chunk))}
+    if id_column is not None:
+        head[id_column] = _column(chunk, id_column, "--id").to_numpy()
+    n = len(model.localities_)
+    names = np.array([*(f"locality {i}" for i in range(n)), "exterior", "several"], dtype=object)
+    made: dict[str, Any] = {"prediction": np.full(len(chunk), "", dtype=object)}
+    if isinstance(model, LocalMixtureClassifier):
+        made |= {f"probability of {label}": np.full(len(chunk), "", dtype=object) for label in model.classes_}
+    made |= {"said_by": np.full(len(chunk), "", dtype=object), "ambiguous": np.full(len(chunk), "", dtype=object)}
+    if sound.any():
+        X: Any = rows[sound]
+        if not hasattr(model, "feature_names_in_"):
+            X = X.to_numpy(dtype=float)
+        made["prediction"][sound] = model.predict(X)
+        if isinstance(model, LocalMixtureClassifier):
+            for k, label in enumerate(model.classes_):
+                made[f"probability of {label}"][sound] = model.predict_proba(X)[:, k]
+        made["said_by"][sound] = names[model.apply(X)]
+        made["ambiguous"][sound] = np.where(model.ambiguous(X), "yes", "no")
+    return pd.DataFrame({**head, **made, "reason": reason}), int((~sound).sum())
+
+
+def _rows_for(model: LocalMixture, frame: pd.DataFrame) -> Any:
+    lacking = [name for name in model._columns.names if name not in frame.columns]
+    if lacking:
+        raise click.ClickException(
+            f"the table lacks the column {lacking[0]!r}; the model needs {', '.join(model._columns.names)}."
+        )
+    rows = frame[list(model._columns.names)]
+    holes = rows.isna().any(axis=1)
+    if holes.any():
+        raise click.ClickException(
+            f"{int(holes.sum())} rows have missing values, the first at row {int(np.flatnonzero(holes)[0])}."
+        )
+    for name, levels in zip(model._columns.names, model._columns.levels, strict=True):
+        if levels is not None and all(isinstance(level, str) for level in levels):
+            rows = rows.assign(**{name: rows[name].astype(str)})
+    return rows if hasattr(model, "feature_names_in_") else rows.to_numpy(dtype=float)
+
+
+def _labels_for(model: LocalMixture, y: pd.Series) -> Any:
+    if not isinstance(model, LocalMixtureClassifier):
+        return y.to_numpy(dtype=float)
+    return y.astype(str).to_numpy() if model.classes_.dtype.kind in "UO" else y.to_numpy()
+
+
+@motlm.command()
+@click.argument("model_path", metavar="MODEL", type=file)
+@click.argument("data", type=file)
+@click.option("--row", type=click.IntRange(0), required=True, help="Which row, from 0 on.")
+@click.option("--wanted", type=float, help="Of a regression: the prediction that is wanted instead.")
+@click.option("--fixed", default="", help="Columns that cannot change, with commas between.")
+@json_option
+def explain(model_path: Path, data: Path, row: int, wanted: float | None, fixed: str, as_json: bool) -> None:
+    """Why the model says what it says of a row, and what would change its answer.
+
+    \b
+    motlm explain model.json new.csv --row 17 --fixed age,region
+    """
+    model = load(model_path)
+    frame, _ = read_table(data)
+    if row >= len(frame):
+        raise click.ClickException(f"--row {row} of {len(frame)} rows, which are numbered from 0 to {len(frame) - 1}.")
+    X = _rows_for(model, frame.iloc[[row]].reset_index(drop=True))
+    one = explain_local(model, X)[0]
+    other = None
+    if isinstance(model, LocalMixtureClassifier) or wanted is not None:
+        other = counterfactual(model, X, target=wanted, fixed=[name.strip() for name in fixed.split(",") if name.strip()])
+    if as_json:
+        click.echo(json.dumps({**one.to_dict(), "row": row, "counterfactual": None if other is None else other.to_dict()}))
+        return
+    click.echo(str(one).replace("row 0:", f"row {row}:", 1))
+    if other is not None:
+        click.echo(f"what would change it: {other}")
+
+
+@motlm.command()
+@click.argument("model_path", metavar="MODEL", type=file)
+@click.argument("data", type=file)
+@click.option("--target", required=True, help="Column that holds the outcome.")
+@click.option("-o", "--output", type=file, required=True, help="Where to write the HTML file.")
+@click.option("--title", default=None)
+@click.option("--include-rows", is_flag=True, help="Put rows into the report; they may be private.")
+@force_option
+def report(model_path: Path, data: Path, target: str, output: Path, title: str | None, include_rows: bool, force: bool) -> None:
+    """Write a report of a model and some rows: one HTML file with a form to try a case."""
+    from ..report import render
+
+    _refuse_existing(force, output)
+    model = load(model_path)
+    frame, _ = read_table(data)
+    y = _labels_for(model, _column(frame, target, "--target"))
+    render(model, _rows_for(model, frame), y, output, title=title or f"{target}, from {data.name}", include_rows=include_rows)
+    _say(f"report written to {output}")
+
+
+@motlm.command("certify")
+@click.argument("model_path", metavar="MODEL", type=file)
+@click.argument("data", type=file)
+@click.option("--target", required=True, help="Column that holds the outcome.")
+@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.option("--population", default="future cases drawn like these", show_default=True, help="What the cases are called.")
+@click.option("--save", is_flag=True, help="Put the certificate into the model file.")
+@json_option
+def certify_command(model_path: Path, data: Path, target: str, delta: float, population: str, save: bool, as_json: bool) -> None:
+    """Certify a model on rows that it has never seen; rows that it was made from are refused.
+
+    \b
+    motlm certify model.json later.csv --target default --save
+    """
+    model = load(model_path)
+    frame, _ = read_table(data)
+    y = _labels_for(model, _column(frame, target, "--target"))
+    certificate = _noted(lambda: audit(model, _rows_for(model, frame), y, delta=delta, population=population))
+    if save:
+        model.certificate_ = certificate
+        model.save(model_path)
+        _say(f"certificate kept in {model_path}")
+    click.echo(json.dumps(certificate.to_dict()) if as_json else str(certificate))
+
+
+@motlm.command()
+@click.option("-o", "--output", type=file, default=Path("motlm-demo"), show_default=True, help="Folder to write to.")
+@force_option
+def demo(output: Path, force: bool) -> None:
+    """Fit, certify and report a model of an embedded set."""
+    from ..datasets import make_clf_case2
+    from ..report import render
+
+    _refuse_existing(force, output / "model.json", output / "report.html")
+    X, y = make_clf_case2(random_state=0)
+    frame = pd.DataFrame(X, columns=["east", "north"])
+    points = pd.DataFrame({"east": [-1.4, 0.0, 1.4], "north": [0.0, 0.75, 0.0]})
+    estimator = LocalMixtureClassifier(points_of_interest=points, standardize=False, random_state=0)
+    model, certificate = certify(estimator, frame, y)
+    click.echo(_summary(model, explain_global(model, frame, y)))
+    click.echo(certificate.headline.sentence)
+    click.echo(f"model:  {model.save(output / 'model.json')}")
+    click.echo(f"report: {render(model, frame, y, output / 'report.html', title='Case 2 of the paper')}")
+
+
+@motlm.group()
+def datasets() -> None:
+    """The data sets of the paper's tables."""
+
+
+@datasets.command("list")
+@json_option
+def list_sets(as_json: bool) -> None:
+    """Say which sets there are, and which are here."""
+    folder = data_folder()
+    if as_json:
+        click.echo(json.dumps([{"name": one.name, "title": one.title, "task": one.task} for one in KEEL]))
+        return
+    table = Table("name", "title", "task")
+    for one in KEEL:
+        table.add_row(one.name, one.title, one.task)
+    Console(highlight=False).print(table)
+    _say(f"looked for in {folder}, else downloaded")
+
+
+@datasets.command("fetch")
+@click.argument("name")
+@click.option("-o", "--output", type=file, help="Write it as a CSV file.")
+@force_option
+def fetch(name: str, output: Path | None, force: bool) -> None:
+    """Download a set (or find it in MOTLM_DATA), and write it as CSV."""
+    known = [one.name for one in KEEL]
+    if name not in known:
+        raise click.ClickException(f"no set {name!r}; there are {', '.join(known)}.")
+    _refuse_existing(force, output)
+    frame = load_keel(name, as_frame=True).frame
+    if output is None:
+        frame.to_csv(sys.stdout, index=False)
+    else:
+        frame.to_csv(output, index=False)
+        _say(f"{len(frame)} rows written to {output}")

@@ -1,0 +1,281 @@
+"""The command line, as a person and as a pipe use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import motlm as library
+from motlm.cli._commands import motlm
+from motlm.cli._tables import TableError, dialect_of, read_table
+
+FAST = ["--localities", "1", "--time-limit", "5s"]
+
+
+def run(*arguments: object, code: int = 0) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = CliRunner().invoke(motlm, [str(one) for one in arguments])
+    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
+    return result
+
+
+def clients(n: int = 240) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "client": [f"c{i}" for i in range(n)],
+            "age": rng.normal(40, 10, n).round(1),
+            "income": rng.lognormal(1, 0.4, n).round(2),
+            "region": rng.choice(["north", "south"], n),
+            "owner": rng.choice([True, False], n),
+        }
+    )
+    score = np.where(frame["age"] > 40, frame["income"] - 2.7, 2.7 - frame["income"]) + 0.3 * frame["owner"]
+    frame["default"] = np.where(score + 0.2 * rng.normal(size=n) > 0.2, "yes", "no")
+    frame["loss"] = (score + 0.1 * rng.normal(size=n)).round(3)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("cli")
+    clients().to_csv(place / "data.csv", index=False)
+    run("fit", place / "data.csv", "--target", "default", "--id", "client", "--drop", "loss", "--model", place / "m.json", *FAST)
+    return place
+
+
+# -- fit ------------------------------------------------------------------------------------------------------------------
+
+
+def test_fit_says_what_it_does(folder: Path, tmp_path: Path) -> None:
+    report, model = tmp_path / "r.html", tmp_path / "m.json"
+    base = ["fit", folder / "data.csv", "--target", "default", "--id", "client", "--drop", "loss", *FAST]
+    result = run(*base, "--model", model, "--report", report)
+    for words in (
+        "240 rows, 7 columns (comma-separated, utf-8)",
+        "region: 2 categories: ",
+        "classification of 'default'",
+        "accuracy on 72 rows kept aside: 0.",
+        "this fixed model errs on at most",
+        f"model written to {model}",
+        f"report written to {report}",
+    ):
+        assert words in result.output
+    assert report.stat().st_size > 1e6
+    fitted = library.load(model)
+    assert fitted.certificate_.headline.code == "C1"
+    assert fitted.feature_names_in_.tolist() == ["age", "income", "region", "owner"]
+    again = run("fit", folder / "data.csv", "--target", "default", "--model", model, *FAST, code=1)
+    assert f"{model} exists; give another name, or --force" in again.output
+
+
+def test_fit_of_a_regression_as_json(folder: Path, tmp_path: Path) -> None:
+    result = run("fit", folder / "data.csv", "--target", "loss", "--drop", "client,default", "--json", *FAST)
+    content = json.loads(result.stdout)
+    assert content["held_out"] == 72
+    assert content["R2"] > 0
+    assert content["explanation"]["certificate"]["statements"][0]["code"] == "R1"
+
+
+def test_fit_with_points_and_weights(folder: Path, tmp_path: Path) -> None:
+    data = pd.read_csv(folder / "data.csv").assign(w=1.5)
+    data.to_csv(tmp_path / "d.csv", index=False)
+    data[["age", "income", "region", "owner"]][:2].to_csv(tmp_path / "points.csv", index=False)
+    base = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", "--time-limit", "5s"]
+    out = run(*base, "--weights", "w", "--points", tmp_path / "points.csv").output
+    assert "2 typical cases" in out
+    assert "no certificate: weighted rows" in out
+
+
+def test_missing_values_are_an_error_unless_told(tmp_path: Path) -> None:
+    frame = clients()
+    frame.loc[3, "age"] = np.nan
+    frame.loc[5, "region"] = None
+    frame.loc[7, "default"] = None
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    base = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", *FAST]
+    assert "2 of 239 rows have missing values, in 'age', 'region'" in run(*base, code=1).output
+    dropped = run(*base, "--missing", "drop").output
+    assert "1 rows without a 'default' left out" in dropped
+    assert "2 rows with missing values left out" in dropped
+    imputed = run(*base, "--missing", "impute").output
+    assert "1 missing values of 'age' replaced by" in imputed
+    assert "1 missing values of 'region' replaced by" in imputed
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "wealth"], "--target 'wealth' is not a column; the columns are client, age"),
+        (["--target", "default", "--drop", "wealth"], "--drop 'wealth' is not a column"),
+        (["--target", "default", "--task", "regression"], "is not a number, so that it is no regression"),
+        (["--target", "age", "--task", "classification"], "classes, and motlm knows two"),
+        (["--target", "default", "--localities", "some"], "'some' is neither auto nor a number"),
+        (["--target", "default", "--time-limit", "soon"], "'soon' is no time"),
+        (["--target", "default", "--points", "none.csv"], "there is no file none.csv"),
+    ],
+)
+def test_mistakes_are_one_line(folder: Path, options: list[str], message: str) -> None:
+    result = CliRunner().invoke(motlm, ["fit", str(folder / "data.csv"), *options])
+    assert result.exit_code in (1, 2)
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------------
+
+
+def test_dialects_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes("größe;preis\n1,5;2,25\n3,0;4\n".encode("cp1252"))
+    assert dialect_of(path).words == "semicolon-separated, cp1252, decimal comma"
+    frame, _ = read_table(path)
+    assert frame["größe"].tolist() == [1.5, 3.0]
+    path.write_bytes(b"\xef\xbb\xbfa\tb\n1\tx\n")
+    frame, how = read_table(path)
+    assert list(frame.columns) == ["a", "b"]
+    assert how == "tab-separated, utf-8-sig"
+    for content, message in (
+        (b"", "is empty"),
+        (b"\x00\x01" * 600, "is not a text file"),
+        (b"a,a\n1,2\n", "has the column 'a.1' more than once"),
+        (b'a,b\n"1,2\n', "could not be read"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(TableError, match=message):
+            read_table(path)
+    with pytest.raises(TableError, match="is a folder"):
+        read_table(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "xlsx"])
+def test_other_formats(kind: str, folder: Path, tmp_path: Path) -> None:
+    frame = clients()
+    path = tmp_path / f"d.{kind}"
+    frame.to_parquet(path) if kind == "parquet" else frame.to_excel(path, index=False)
+    out = tmp_path / "out.csv"
+    run("predict", folder / "m.json", path, "-o", out)
+    run("predict", folder / "m.json", folder / "data.csv", "-o", tmp_path / "csv.csv")
+    assert out.read_text() == (tmp_path / "csv.csv").read_text()
+
+
+# -- predict --------------------------------------------------------------------------------------------------------------
+
+
+def test_predict_says_what_the_model_says(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "deep" / "out.csv"
+    run("predict", folder / "m.json", folder / "data.csv", "-o", out, "--id", "client")
+    said = pd.read_csv(out)
+    model = library.load(folder / "m.json")
+    X = pd.read_csv(folder / "data.csv")[list(model.feature_names_in_)]
+    assert said["client"].tolist() == [f"c{i}" for i in range(240)]
+    assert said["prediction"].tolist() == model.predict(X).tolist()
+    np.testing.assert_array_equal(said["probability of yes"], model.predict_proba(X)[:, 1])
+    assert (said["said_by"] == "exterior").sum() == (model.apply(X) == len(model.localities_)).sum()
+    assert ((said["ambiguous"] == "yes") == model.ambiguous(X)).all()
+    assert said["reason"].isna().all()
+    monkeypatch.setattr("motlm.cli._commands.CHUNK", 7)
+    again = tmp_path / "again.csv"
+    run("predict", folder / "m.json", folder / "data.csv", "-o", again, "--id", "client")
+    assert again.read_text() == out.read_text()
+    assert "exists; give another name" in run("predict", folder / "m.json", folder / "data.csv", "-o", out, code=1).output
+
+
+def test_rows_that_cannot_be_scored(folder: Path, tmp_path: Path) -> None:
+    frame = clients(6).astype(object)
+    frame.loc[1, "age"] = "old"
+    frame.loc[2, "age"] = None
+    frame.loc[3, "region"] = "moon"
+    frame.loc[4, "income"] = "inf"
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    out = tmp_path / "out.csv"
+    result = run("predict", folder / "m.json", tmp_path / "d.csv", "-o", out, code=3)
+    assert "6 rows, of which 3 could not be scored" in result.output
+    said = pd.read_csv(out)
+    assert said["reason"].fillna("").tolist() == [
+        "", "column 'age': 'old' is not a number", "column 'age' is missing", "", "column 'income': 'inf' is not a number", "",
+    ]  # fmt: skip
+    assert said["prediction"].notna().tolist() == [True, False, False, True, False, True]
+    frame.drop(columns="age").to_csv(tmp_path / "less.csv", index=False)
+    assert "lacks the column 'age'" in run("predict", folder / "m.json", tmp_path / "less.csv", code=1).output
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["d.csv", "less.csv", "out.csv"]
+
+
+def test_in_a_pipe(folder: Path) -> None:
+    """As a program of its own: results on standard output, the rest on standard error."""
+    command = [sys.executable, "-m", "motlm.cli", "predict", str(folder / "m.json"), str(folder / "data.csv")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
+    assert done.stdout.startswith("row,prediction,probability of no,probability of yes,said_by,ambiguous,reason\n")
+    assert len(done.stdout.splitlines()) == 241
+    assert done.stderr.strip() == "240 rows"
+
+
+# -- the others -----------------------------------------------------------------------------------------------------------
+
+
+def test_explain(folder: Path) -> None:
+    text = run("explain", folder / "m.json", folder / "data.csv", "--row", 17, "--fixed", "age").output
+    assert text.startswith("row 17: ")
+    assert "what would change it: " in text
+    content = json.loads(run("explain", folder / "m.json", folder / "data.csv", "--row", 17, "--json").output)
+    assert content["row"] == 17
+    assert sum(content["contributions"].values()) + content["base"] == pytest.approx(content["score"])
+    assert "--row 999 of 240 rows" in run("explain", folder / "m.json", folder / "data.csv", "--row", 999, code=1).output
+
+
+def test_report_and_certify(folder: Path, tmp_path: Path) -> None:
+    report = tmp_path / "r.html"
+    run("report", folder / "m.json", folder / "data.csv", "--target", "default", "-o", report)
+    assert "default, from data.csv" in report.read_text()
+    refused = run("certify", folder / "m.json", folder / "data.csv", "--target", "default", code=1).output
+    assert "are among the 168 that the model was made from" in refused
+    rng = np.random.default_rng(9)
+    fresh = clients(600).sample(frac=1, random_state=1).assign(age=lambda f: f["age"] + rng.normal(0, 0.5, len(f)))
+    fresh.to_csv(tmp_path / "fresh.csv", index=False)
+    model = tmp_path / "m.json"
+    model.write_text((folder / "m.json").read_text())
+    text = run(
+        "certify", model, tmp_path / "fresh.csv", "--target", "default", "--population", "clients of 2026", "--save"
+    ).output
+    assert "of clients of 2026" in text
+    assert library.load(model).certificate_.protocol.startswith("audit on 600 rows")
+    content = json.loads(run("certify", model, tmp_path / "fresh.csv", "--target", "default", "--json").stdout)
+    assert content["statements"][0]["n_rows"] == 600
+
+
+def test_demo_and_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = run("demo", "-o", tmp_path / "demo").output
+    assert "locality 2" in out
+    assert (tmp_path / "demo" / "report.html").exists()
+    assert (tmp_path / "demo" / "model.json").exists()
+    assert "exists" in run("demo", "-o", tmp_path / "demo", code=1).output
+    assert "Banana" in run("datasets", "list").output
+    assert len(json.loads(run("datasets", "list", "--json").output)) == 16
+    assert "no set 'iris'" in run("datasets", "fetch", "iris", code=1).output
+
+
+def test_help_and_bad_files(folder: Path, tmp_path: Path) -> None:
+    for command in ("fit", "predict", "explain", "report", "certify", "demo", "datasets"):
+        assert "Usage:" in run(command, "--help").output
+    assert f"motlm, version {library.__version__}" in run("--version").output
+    (tmp_path / "m.json").write_text("{")
+    assert "not JSON, or cut off" in run("predict", tmp_path / "m.json", folder / "data.csv", code=1).output
+    assert "No such file" in run("predict", tmp_path / "none.json", folder / "data.csv", code=1).output
+
+
+def test_without_click(monkeypatch: pytest.MonkeyPatch) -> None:
+    from motlm import cli
+
+    monkeypatch.setitem(sys.modules, "motlm.cli._commands", None)
+    with pytest.raises(SystemExit, match=r"pip install 'motlm\[cli\]'"):
+        cli.main()
