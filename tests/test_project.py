@@ -40,6 +40,7 @@ LINE = [
     "problem",
     "learning",
     "files",
+    "exports",
     "estimators",
     "certificates",
     "explanations",

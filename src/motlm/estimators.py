@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 )
 from threadpoolctl import threadpool_limits
 
-from . import prediction
+from . import exports, prediction
 from ._typing import AnyArray, Array, Booleans, Integers
 from .columns import Columns, check_finite, check_present, has_text, is_frame
 from .combinations import COMBINATIONS
@@ -520,6 +520,21 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return save(self, path, overwrite)
+
+    def to_python(self, name: str = "predict") -> str:
+        """Source of a Python function without dependencies that predicts for one row, a mapping of column names to values."""
+        check_is_fitted(self)
+        return exports.to_python(self, name)
+
+    def to_sql(self) -> str:
+        """One standard SQL expression whose value is the prediction for a row of a table; NULL where it cannot be given."""
+        check_is_fitted(self)
+        return exports.to_sql(self)
+
+    def to_onnx(self) -> Any:
+        """An ONNX model of columns of numbers; needs onnx: pip install 'motlm[onnx]'."""
+        check_is_fitted(self)
+        return exports.to_onnx(self)
 
     # -- reading a fitted model ---------------------------------------------------------------------------------------
 
