@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint bench docs clean slow accuracy experiments coverage
+.PHONY: demo test lint dist bench docs clean slow accuracy experiments coverage
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'motlm needs Python 3.11 or newer; this is ' + sys.version"
@@ -49,6 +49,17 @@ coverage: $(VENV)/test
 
 accuracy: $(VENV)/base
 	$(BIN)/python tests/reference/vicinity_accuracy.py
+
+# Builds wheel and sdist, checks them, installs the wheel in an environment of its own, and runs the demo from there.
+dist: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine check-wheel-contents
+	rm -rf build dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(PYTHON) -m venv build/fresh
+	build/fresh/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli,report]"
+	cd build && fresh/bin/motlm demo --output fresh/demo --force
 
 docs: $(VENV)/docs
 	$(BIN)/sphinx-build -W -E --keep-going -b html docs docs/_build/html
