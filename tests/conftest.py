@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before anything imports scipy
@@ -13,6 +15,16 @@ import pytest
 collect_ignore = ["reference/make_vicinity_reference.py"]  # needs python-flint, which the tests do not
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def _interrupts() -> Iterator[None]:
+    """A shell's background jobs ignore Ctrl-C, and their tests would never see it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
