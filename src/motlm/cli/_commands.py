@@ -18,12 +18,13 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from .. import LocalMixtureClassifier, LocalMixtureRegressor, ModelFileError, __version__, load
+from .._version import __version__
 from ..certificates import CertificateError, audit, certify
 from ..datasets import KEEL, data_folder, load_keel
-from ..estimators import LocalMixture
+from ..estimators import LocalMixture, LocalMixtureClassifier, LocalMixtureRegressor
 from ..explanations import counterfactual, explain_global, explain_local
 from ..explanations._common import plain
+from ..files import ModelFileError, load
 from ._tables import TableError, kinds, read_chunks, read_table, scorable
 
 __all__ = ["motlm"]
