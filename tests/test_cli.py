@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 import motlm as library
 from motlm.cli._commands import motlm
-from motlm.cli._tables import TableError, dialect_of, read_table
+from motlm.cli._tables import TableError, dialect_of, read_text, typed
 
 FAST = ["--localities", "1", "--time-limit", "5s"]
 
@@ -123,6 +123,7 @@ def test_missing_values_are_an_error_unless_told(tmp_path: Path) -> None:
         (["--target", "default", "--localities", "some"], "'some' is neither auto nor a number"),
         (["--target", "default", "--time-limit", "soon"], "'soon' is no time"),
         (["--target", "default", "--points", "none.csv"], "there is no file none.csv"),
+        (["--target", "default", "--model", "."], "is not a plain file; give the name of one to write"),
     ],
 )
 def test_mistakes_are_one_line(folder: Path, options: list[str], message: str) -> None:
@@ -138,24 +139,69 @@ def test_mistakes_are_one_line(folder: Path, options: list[str], message: str) -
 def test_dialects_are_found(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_bytes("größe;preis\n1,5;2,25\n3,0;4\n".encode("cp1252"))
-    assert dialect_of(path).words == "semicolon-separated, cp1252, decimal comma"
-    frame, _ = read_table(path)
-    assert frame["größe"].tolist() == [1.5, 3.0]
+    assert dialect_of(path).words == "semicolon-separated, cp1252"
+    assert typed(read_text(path)[0])["größe"].tolist() == [1.5, 3.0]
     path.write_bytes(b"\xef\xbb\xbfa\tb\n1\tx\n")
-    frame, how = read_table(path)
+    frame, how = read_text(path)
     assert list(frame.columns) == ["a", "b"]
     assert how == "tab-separated, utf-8-sig"
+    path.write_text('"Age, years, full";income;y\n1;2;3\n')
+    assert list(read_text(path)[0].columns) == ["Age, years, full", "income", "y"]
+    path.write_bytes(b"a,b\n" + b"1,x\n" * 40_000 + "1,é\n".encode("cp1252"))
+    assert read_text(path)[1] == "comma-separated, cp1252"
     for content, message in (
         (b"", "is empty"),
         (b"\x00\x01" * 600, "is not a text file"),
-        (b"a,a\n1,2\n", "has the column 'a.1' more than once"),
+        (b"a,a\n1,2\n", "has the column 'a' more than once"),
         (b'a,b\n"1,2\n', "could not be read"),
+        (b"a,b\n1,2,3\n", "row 0 has more values than the header has names"),
     ):
         path.write_bytes(content)
         with pytest.raises(TableError, match=message):
-            read_table(path)
+            read_text(path)
     with pytest.raises(TableError, match="is a folder"):
-        read_table(tmp_path)
+        read_text(tmp_path)
+
+
+def test_what_columns_are_taken_for(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("n,code,truth,mixed,hole\n1,007,TRUE,1,\n2.5,A12,false,x,3\n")
+    frame = typed(read_text(path)[0])
+    assert frame["n"].tolist() == [1.0, 2.5]
+    assert frame["code"].tolist() == ["007", "A12"]
+    assert frame["truth"].tolist() == [1.0, 0.0]
+    assert frame["mixed"].tolist() == ["1", "x"]
+    assert np.isnan(frame["hole"][0])
+
+
+def test_codes_mean_the_same_everywhere(tmp_path: Path) -> None:
+    """007 is a category at fit, and in a table that holds nothing but such codes."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=160).round(3), "c": rng.choice(["007", "A12"], 160), "t": rng.choice(["TRUE", "FALSE"], 160)}
+    )
+    frame["y"] = np.where(frame["a"] + 2 * (frame["c"] == "007") > 1, "p", "q")
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    run("fit", tmp_path / "d.csv", "--target", "y", "--model", tmp_path / "m.json", *FAST)
+    codes = frame[frame["c"] == "007"][:5]
+    codes.to_csv(tmp_path / "new.csv", index=False)
+    result = run("predict", tmp_path / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
+    assert "has not seen" not in result.output
+    model = library.load(tmp_path / "m.json")
+    rows = codes[["a", "c"]].assign(t=(codes["t"] == "TRUE").astype(float))
+    assert pd.read_csv(tmp_path / "o.csv")["prediction"].tolist() == model.predict(rows).tolist()
+    explained = json.loads(run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 0, "--json").output)
+    assert explained["values"]["c"] == "007"
+    assert explained["prediction"] == model.predict(rows)[0]
+    odd = codes.assign(c="moon")
+    odd.to_csv(tmp_path / "odd.csv", index=False)
+    result = run("predict", tmp_path / "m.json", tmp_path / "odd.csv", "-o", tmp_path / "o2.csv")
+    assert "5 rows have a category that the model has not seen" in result.output
+    assert pd.read_csv(tmp_path / "o2.csv")["note"].str.contains("'moon' is unknown").all()
+    assert (
+        "has the name of a column that predict writes"
+        in run("predict", tmp_path / "m.json", tmp_path / "new.csv", "--id", "note", code=1).output
+    )
 
 
 @pytest.mark.parametrize("kind", ["parquet", "xlsx"])
@@ -215,7 +261,7 @@ def test_in_a_pipe(folder: Path) -> None:
     """As a program of its own: results on standard output, the rest on standard error."""
     command = [sys.executable, "-m", "motlm.cli", "predict", str(folder / "m.json"), str(folder / "data.csv")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
-    assert done.stdout.startswith("row,prediction,probability of no,probability of yes,said_by,ambiguous,reason\n")
+    assert done.stdout.startswith("row,prediction,probability of no,probability of yes,said_by,ambiguous,reason,note\n")
     assert len(done.stdout.splitlines()) == 241
     assert done.stderr.strip() == "240 rows"
 
@@ -276,6 +322,7 @@ def test_help_and_bad_files(folder: Path, tmp_path: Path) -> None:
 def test_without_click(monkeypatch: pytest.MonkeyPatch) -> None:
     from motlm import cli
 
-    monkeypatch.setitem(sys.modules, "motlm.cli._commands", None)
+    monkeypatch.delitem(sys.modules, "motlm.cli._commands")
+    monkeypatch.setitem(sys.modules, "click", None)
     with pytest.raises(SystemExit, match=r"pip install 'motlm\[cli\]'"):
         cli.main()

@@ -180,3 +180,27 @@ def test_skops_and_pickle() -> None:
     assert all(name.startswith(("motlm.", "numpy.", "builtins.")) for name in trusted), trusted
     again = io.loads(packed, trusted=trusted)
     assert again.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_truth_in_sql() -> None:
+    """Columns of booleans are numbers to the model, and are not to a database."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=200), "own": rng.choice([True, False], 200)})
+    y = np.where(frame["a"] + frame["own"] > 0.5, 1, 0)
+    model = LocalMixtureClassifier(0, **QUICK).fit(frame, y)
+    for system in ("sqlite", "duckdb"):
+        assert queried(system, frame, model.to_sql()) == model.predict(frame).tolist()
+
+
+def test_too_long_for_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("motlm.exports._LONGEST", 100)
+    with pytest.raises(ExportError, match="more than the 100 that databases take"):
+        table("error")[0].to_sql()
+
+
+def test_missing_categories_in_python() -> None:
+    model, frame = table("ignore")
+    namespace: dict = {}
+    exec(model.to_python(), namespace)
+    with pytest.raises(ValueError, match="is missing"):
+        namespace["predict"]({**frame[:1].to_dict("records")[0], "it's": None})

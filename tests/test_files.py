@@ -107,6 +107,7 @@ def test_exact_to_the_last_bit(name: str, every, tmp_path: Path) -> None:
     for one, other in zip(again.localities_, model.localities_, strict=True):
         np.testing.assert_array_equal(one.half_width, other.half_width)
     assert set(again.get_params()) == set(model.get_params())
+    assert set(vars(again)) == set(vars(model))
 
 
 def test_people_can_read_it(every, tmp_path: Path) -> None:
@@ -184,6 +185,7 @@ def chebyshev(a: np.ndarray, b: np.ndarray) -> float:
         ('{"format": "motlm model", "schema": 1, "x": -Infinity}', "it holds -Infinity"),
         ('{"format": "motlm model", "schema": 1, "x": 1e999}', "changed or damaged"),
         ("[" * 100_000, "nested 100000 levels deep"),
+        ("[[]," * 100_000 + "1" + "]" * 100_000, "nested more than|nested 100001"),
         ('{"a":' * 50_000, "nested 50000 levels deep"),
         ('{"format": "motlm model", "schema": 1, "x": ' + "1" * 5000 + "}", "not a model file|changed or damaged"),
     ],
@@ -263,7 +265,7 @@ def changed(document: dict, place: tuple, value: object) -> dict:
         (("classes",), None, "classes.dtype is missing"),
         (("varies",), [1, 0], "values true or false"),
         (("free",), ["center", "__class__"], "names of the posterior's laws"),
-        (("parameters", "combine"), "eval", "parameters.combine should be one of sum, any"),
+        (("parameters", "combine"), "eval", "its parameters are not sound: combine must be one of"),
         (("parameters", "evil"), 1, "parameters should be"),
         (("parameters", "overlap"), {"a": 1}, "a plain value"),
         (("parameters", "points_of_interest"), [[1], [2, 3]], "rows of one length"),
@@ -275,7 +277,13 @@ def changed(document: dict, place: tuple, value: object) -> dict:
         (("path", 0, "stage"), 3, "path.0.stage should be a text"),
         (("path", 0), "x", "path.0 should be an object"),
         (("fingerprint", "keys"), ["zz"], "16 hexadecimal digits"),
-        (("fingerprint", "keys"), ["ff", "0f"], "should increase"),
+        (("fingerprint", "keys"), ["00000000000000ff", "000000000000000f"], "should increase"),
+        (("parameters", "overlap"), "foo", "its parameters are not sound: overlap must be one of"),
+        (("parameters", "prior"), {"luck": 1}, "parameters.prior is not sound"),
+        (("parameters", "points_of_interest"), [[10**400]], "numbers that a computer can hold"),
+        (("units_from",), "moon", "units_from should be rows"),
+        (("metric", "name"), "bogus", "a metric that scikit-learn knows"),
+        (("columns", "names"), ["x" * 100, "y"], "parameters|columns|should|coef"),
         (("fingerprint", "n_rows"), -1, "an integer between 0"),
         (("fingerprint", "n_rows"), 10**400, "an integer between 0"),
         (("units", "target_center"), 10**400, "a number that a computer can hold"),

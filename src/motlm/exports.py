@@ -16,6 +16,7 @@ from ._typing import Array
 
 __all__ = ["ExportError", "to_onnx", "to_python", "to_sql"]
 
+_LONGEST = 900_000  # SQLite takes a million
 _EUCLIDEAN = ("euclidean", "l2", "minkowski")
 _MANHATTAN = ("manhattan", "l1", "cityblock")
 
@@ -62,7 +63,8 @@ def _numbers(model: Any, metrics: tuple[str, ...]) -> _Numbers:
         center = problem.points
     columns, start = [], 0
     for name, levels in zip(model._columns.names, model._columns.levels, strict=True):
-        columns.append((name, start, levels))
+        plain = None if levels is None else tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
+        columns.append((name, start, plain))
         start += 1 if levels is None else len(levels) - 1
     family = "manhattan" if metric in _MANHATTAN else "euclidean" if metric in _EUCLIDEAN else metric
     return _Numbers(
@@ -97,6 +99,8 @@ def to_python(model: Any, name: str = "predict") -> str:
             continue
         known = tuple(levels)
         lines.append(f"    value = row[{column!r}]")
+        lines.append("    if value is None or value != value:")
+        lines.append(f"        raise ValueError({f'column {column!r} is missing'!r})")
         lines.append(f"    known = value in {known!r}")
         if one.unknown == "error":
             lines.append("    if not known:")
@@ -143,7 +147,7 @@ def to_sql(model: Any) -> str:
         if levels is None:
             if start in place:
                 p = place[start]
-                z[p] = f"(({name} - {_number(one.origin[p])}) * {_number(one.scale[p])})"
+                z[p] = f"((CAST({name} AS DOUBLE PRECISION) - {_number(one.origin[p])}) * {_number(one.scale[p])})"
             continue
         if one.unknown == "error":
             refused.append(f"{name} NOT IN ({', '.join(_literal(level) for level in levels)})")
@@ -151,8 +155,13 @@ def to_sql(model: Any) -> str:
             if start + k in place:
                 p = place[start + k]
                 zero = ", ".join(_literal(other) for other in levels if other != level)
-                hot = f"CASE WHEN {name} = {_literal(level)} THEN 1.0 WHEN {name} IN ({zero}) THEN 0.0"
-                z[p] = f"(({hot} ELSE {_number(one.typical[p])} END - {_number(one.origin[p])}) * {_number(one.scale[p])})"
+                hot = f"CASE WHEN {name} = {_literal(level)} THEN 1.0"
+                hot += (
+                    " ELSE 0.0 END"
+                    if one.unknown == "error"
+                    else f" WHEN {name} IN ({zero}) THEN 0.0 ELSE {_number(one.typical[p])} END"
+                )
+                z[p] = f"(({hot} - {_number(one.origin[p])}) * {_number(one.scale[p])})"
 
     def score(i: int) -> str:
         terms = [f"{_number(value)} * {z[k]}" for k, value in enumerate(one.coef[i]) if value != 0]
@@ -182,7 +191,13 @@ def to_sql(model: Any) -> str:
         answer = f"{said} * {_number(one.target_scale)} + {_number(one.target_center)}"
     else:
         answer = f"CASE WHEN {said} > 0 THEN {_literal(one.classes[1])} ELSE {_literal(one.classes[0])} END"
-    return f"CASE WHEN {' OR '.join(refused)} THEN NULL ELSE {answer} END"
+    text = f"CASE WHEN {' OR '.join(refused)} THEN NULL ELSE {answer} END"
+    if len(text) > _LONGEST:
+        raise ExportError(
+            f"the expression would have {len(text)} characters, more than the {_LONGEST} that databases take: the model has too "
+            "many categories for its number of localities. Use to_python or to_onnx, or fewer localities."
+        )
+    return text
 
 
 def to_onnx(model: Any) -> Any:

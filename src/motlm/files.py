@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import fields
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics.pairwise import _VALID_METRICS
 
 from ._typing import AnyArray, Array
 from ._version import __version__
@@ -30,10 +32,11 @@ from .optimise import Record
 from .posterior import Posterior, Prior
 from .problem import NO_ROWS, Metric, Problem
 
-__all__ = ["SCHEMA", "ModelFileError", "from_document", "load", "save", "to_document", "write_atomically"]
+__all__ = ["SCHEMA", "ModelFileError", "from_document", "load", "mode_of", "save", "to_document", "write_atomically"]
 
 FORMAT, SCHEMA = "motlm model", 1
-LARGEST = 512 * 2**20  # bytes of a file that is read
+LARGEST = 64 * 2**20  # bytes of a file that is read
+WIDEST = 100_000  # encoded columns
 DEEPEST = 20  # levels of nesting; the schema has six
 _ESTIMATORS = ("LocalMixtureClassifier", "LocalMixtureRegressor")
 _UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}  # from schema k to k + 1
@@ -91,6 +94,7 @@ def to_document(model: Any) -> dict[str, Any]:
         "units": _units(problem.units),
         "units_from": model._units_from,
         "most_localities": int(model._most_localities),
+        "chosen_localities": int(getattr(model, "_chosen", n)),
         "varies": [bool(one) for one in problem.varies],
         "points": None if problem.points is None else _list(problem.points),
         "metric": None if problem.metric is None else _metric(problem.metric),
@@ -129,6 +133,8 @@ def write_atomically(path: Any, text: str, overwrite: bool = True) -> Path:
     place = Path(path)
     if place.is_dir():
         raise IsADirectoryError(f"{place} is a folder; give the name of a file.")
+    if place.exists() and not place.is_file():
+        raise FileExistsError(f"{place} is not a plain file, and is not replaced.")
     if place.exists() and not overwrite:
         raise FileExistsError(f"{place} exists; give another name, or allow it to be replaced.")
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +142,9 @@ def write_atomically(path: Any, text: str, overwrite: bool = True) -> Path:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
-        os.chmod(name, _mode(place))
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, mode_of(place))
         os.replace(name, place)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -144,7 +152,7 @@ def write_atomically(path: Any, text: str, overwrite: bool = True) -> Path:
     return place
 
 
-def _mode(place: Path) -> int:
+def mode_of(place: Path) -> int:
     """The permissions of the file that is replaced, or those that the user's new files have."""
     if place.exists():
         return place.stat().st_mode & 0o777
@@ -276,6 +284,8 @@ def _checksum(content: dict[str, Any]) -> str:
 def load(path: Any) -> Any:
     """The estimator that was saved to a file. No code is run; a file that is not whole and sound is an error that says why."""
     place = Path(path)
+    if place.exists() and not place.is_file():
+        raise ModelFileError(f"{place} is not a plain file.")
     size = place.stat().st_size
     if size > LARGEST:
         raise ModelFileError(f"{place} has {size} bytes, more than the {LARGEST} that a model file may have.")
@@ -323,6 +333,8 @@ def _parsed(text: str) -> dict[str, Any]:
         content = json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
     except json.JSONDecodeError as error:
         raise ModelFileError(f"not JSON, or cut off: {error}.") from None
+    except RecursionError:
+        raise ModelFileError(f"not a model file: nested more than the {DEEPEST} levels that are allowed.") from None
     except ValueError as error:
         if isinstance(error, ModelFileError):
             raise
@@ -513,7 +525,10 @@ def _built(read: _Reader) -> Any:
     ]
     model.exterior_ = _read_local(read.part("exterior"), columns.encoded_names, False)
     model._units_from = read.text("units_from")
+    if model._units_from not in ("rows", "given", "nowhere"):
+        raise read.fail("units_from", "rows, given or nowhere", model._units_from)
     model._most_localities = read.integer("most_localities", 0)
+    model._chosen = read.integer("chosen_localities", 0)
     _read_training(model, read.part("training"), classification)
     model.path_ = [_read_record(_Reader(_object(one, f"path.{i}"), f"path.{i}.")) for i, one in enumerate(read.sequence("path"))]
     model._fingerprint = _read_fingerprint(read.part("fingerprint"))
@@ -541,7 +556,10 @@ def _empty(cls: Any, read: _Reader, n: int, d: int) -> Any:
         raise ModelFileError(f"parameters should be {', '.join(sorted(known))}; got {', '.join(sorted(given))[:200]}.")
     for name, value in given.items():
         if name == "prior" and isinstance(value, dict):
-            given[name] = Prior(**{key: np.asarray(entry, dtype=float) for key, entry in value.items()})
+            try:
+                given[name] = Prior(**{key: np.asarray(entry, dtype=float) for key, entry in value.items()})
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ModelFileError(f"parameters.prior is not sound: {str(error)[:200]}") from None
         elif name == "standardize" and isinstance(value, dict):
             given[name] = _read_units(_Reader(value, "parameters.standardize."), d)
         elif name == "inverse_temperature" and isinstance(value, list):
@@ -550,7 +568,13 @@ def _empty(cls: Any, read: _Reader, n: int, d: int) -> Any:
             given[name] = _read_points(read, value)
         elif isinstance(value, (dict, list)):
             raise read.fail(name, "a plain value", value)
-    return cls(**given)
+    model = cls(**given)
+    try:
+        model._check_parameters()
+        model._temperatures()
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"its parameters are not sound: {str(error)[:300]}") from None
+    return model
 
 
 def _read_points(read: _Reader, rows: list[Any]) -> AnyArray:
@@ -561,7 +585,10 @@ def _read_points(read: _Reader, rows: list[Any]) -> AnyArray:
     if not all(isinstance(value, (str, bool, int, float)) for value in values):
         raise read.fail("points_of_interest", "rows of texts and numbers", rows)
     numbers = all(isinstance(value, (int, float)) for value in values)
-    return np.array(rows, dtype=float if numbers else object)
+    try:
+        return np.array(rows, dtype=float if numbers else object)
+    except OverflowError:
+        raise read.fail("points_of_interest", "numbers that a computer can hold", "one of many digits") from None
 
 
 def _columns(read: _Reader) -> tuple[Columns, Array, tuple[str, ...] | None]:
@@ -576,6 +603,10 @@ def _columns(read: _Reader) -> tuple[Columns, Array, tuple[str, ...] | None]:
         levels.append(tuple(one))
     if len(levels) != len(names) or len(read.content["levels"]) != len(names) or not names:
         raise read.fail("levels", f"one entry for each of {len(names)} names", read.content["levels"])
+    width = sum(1 if one is None else len(one) - 1 for one in levels)
+    letters = sum(len(name) * (1 if one is None else len(one)) for name, one in zip(names, levels, strict=True))
+    if width > WIDEST or letters > LARGEST:
+        raise ModelFileError(f"columns would make {width} encoded columns; at most {WIDEST} are read.")
     columns = Columns(names, tuple(levels))
     typical = read.array("typical", (len(columns.encoded_names),))
     names_in = read.take("feature_names_in", (list, type(None)), "a list of texts or null")
@@ -605,6 +636,9 @@ def _read_metric(read: _Reader, d: int) -> Metric:
     shapes = {"V": (d,), "VI": (d, d)}
     if not set(arguments.content) <= set(shapes):
         raise read.fail("arguments", "V or VI", list(arguments.content))
+    needs = {"mahalanobis": {"VI"}, "seuclidean": {"V"}}.get(name, set())
+    if name not in _VALID_METRICS or set(arguments.content) != needs:
+        raise read.fail("name", "a metric that scikit-learn knows, with its arguments", name)
     read.done()
     return Metric(name, {key: arguments.array(key, shapes[key]) for key in arguments.content})
 
@@ -640,9 +674,12 @@ def _classes(read: _Reader) -> AnyArray:
         raise read.fail("values", "two different labels", values)
     read.done()
     try:
-        return np.array(values) if dtype == "text" else np.array(values, dtype=object if dtype == "object" else dtype)
+        made = np.array(values) if dtype == "text" else np.array(values, dtype=object if dtype == "object" else dtype)
     except (ValueError, OverflowError, TypeError):
         raise read.fail("values", f"labels of type {dtype}", values) from None
+    if made.tolist() != values:
+        raise read.fail("values", f"labels of type {dtype}", values)
+    return made
 
 
 def _read_local(read: _Reader, names: tuple[str, ...], ball: bool) -> LocalModel:
@@ -710,10 +747,10 @@ def _read_fingerprint(read: _Reader) -> Fingerprint:
     keys = read.texts("keys")
     if len(keys) > SIZE:
         raise read.fail("keys", f"at most {SIZE} hashes", f"{len(keys)} of them")
-    try:
-        numbers = np.array([int(key, 16) for key in keys], dtype=np.uint64)
-    except (ValueError, OverflowError):
-        raise read.fail("keys", "hashes of 16 hexadecimal digits", keys[:1]) from None
+    strange = [key for key in keys if not re.fullmatch("[0-9a-f]{16}", key)]
+    if strange:
+        raise read.fail("keys", "hashes of 16 hexadecimal digits", strange[0])
+    numbers = np.array([int(key, 16) for key in keys], dtype=np.uint64)
     if (np.diff(numbers.astype(object)) <= 0).any():
         raise ModelFileError("fingerprint.keys should increase.")
     mark = Fingerprint(

@@ -12,5 +12,7 @@ def main() -> None:
     try:
         from ._commands import motlm
     except ImportError as error:
+        if error.name is not None and error.name.split(".")[0] not in ("click", "rich", "pandas"):
+            raise
         sys.exit(f"the command line needs click, rich and pandas: pip install 'motlm[cli]' ({error})")
     motlm(prog_name="motlm")

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,13 @@ from rich.table import Table
 
 from .._version import __version__
 from ..certificates import CertificateError, audit, certify
+from ..columns import Columns
 from ..datasets import KEEL, data_folder, load_keel
 from ..estimators import LocalMixture, LocalMixtureClassifier, LocalMixtureRegressor
 from ..explanations import counterfactual, explain_global, explain_local
 from ..explanations._common import plain
-from ..files import ModelFileError, load
-from ._tables import TableError, kinds, read_chunks, read_table, scorable
+from ..files import ModelFileError, load, mode_of, write_atomically
+from ._tables import TableError, read_chunks, read_text, scorable, typed, words_of
 
 __all__ = ["motlm"]
 
@@ -40,11 +42,12 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (TableError, ModelFileError, CertificateError, FileExistsError, IsADirectoryError, FileNotFoundError) as error:
-            raise click.ClickException(str(error)) from error
-        except ValueError as error:
-            raise click.ClickException(str(error)) from error
-        except ImportError as error:
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            words = str(error) if error.strerror is None else f"{error.filename or ''}: {error.strerror}".removeprefix(": ")
+            raise click.ClickException(words) from error
+        except (TableError, ModelFileError, CertificateError, ValueError, TypeError, ImportError) as error:
             raise click.ClickException(str(error)) from error
 
 
@@ -65,9 +68,17 @@ def _say(text: str) -> None:
 
 
 def _refuse_existing(force: bool, *paths: Path | None) -> None:
+    """Before any work is done: whether the outputs can be written."""
     for path in paths:
-        if path is not None and path.exists() and not force:
+        if path is None:
+            continue
+        if path.exists() and not path.is_file():
+            raise click.ClickException(f"{path} is not a plain file; give the name of one to write.")
+        if path.exists() and not force:
             raise click.ClickException(f"{path} exists; give another name, or --force to replace it.")
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise click.ClickException(f"{path} cannot be written: {folder} is not a folder that you may write to.")
 
 
 def _seconds(text: str | None) -> float | None:
@@ -145,8 +156,13 @@ def fit(
     motlm fit prices.parquet --target price --localities 3 --drop notes,url --id house
     """
     _refuse_existing(force, model_path, report_path)
-    frame, how = read_table(data)
-    _say(f"{data}: {len(frame)} rows, {len(frame.columns)} columns ({how})")
+    if report_path is not None:
+        _need_report()
+    text, how = read_text(data)
+    _say(f"{data}: {len(text)} rows, {len(text.columns)} columns ({how})")
+    if text.empty:
+        raise click.ClickException(f"{data} has no rows.")
+    frame = typed(text)
     _column(frame, target, "--target")
     for name, option in ((weights, "--weights"), (id_column, "--id")):
         if name is not None:
@@ -156,19 +172,20 @@ def fit(
         _column(frame, name, "--drop")
     if frame[target].isna().any():
         rows = int(frame[target].isna().sum())
+        if rows == len(frame):
+            raise click.ClickException(f"no row has a {target!r}.")
         _say(f"{rows} rows without a {target!r} left out")
         frame = frame[frame[target].notna()]
     features = frame.drop(columns=[name for name in {target, weights, id_column, *left_out} if name is not None])
     if features.shape[1] == 0:
         raise click.ClickException("no column is left to predict from.")
-    features = _complete(features, missing)
+    features = _complete(features, missing, sealed, seed)
     y = frame.loc[features.index, target]
     weight = None if weights is None else pd.to_numeric(frame.loc[features.index, weights], errors="coerce")
-    for name, words in kinds(features):
+    for name, words in words_of(features):
         _say(f"  {name}: {words}")
     classification = _is_classification(y, task)
-    labels: Any = y.astype(str).to_numpy() if classification and not _is_number(y) else y.to_numpy()
-    labels = labels if classification else labels.astype(float)
+    labels = _labels(y)
     _say(f"{'classification' if classification else 'regression'} of {target!r}")
     options: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "max_time": _seconds(time_limit), "handle_unknown": "ignore"}
     options["verbose"] = int(sys.stderr.isatty())
@@ -176,7 +193,7 @@ def fit(
         options["points_of_interest"] = _points(points, features)
     elif localities == "auto":
         options |= {"n_localities": "auto", "max_localities": 6}
-    elif localities.isdigit():
+    elif localities.isdecimal():
         options["n_localities"] = int(localities)
     else:
         raise click.BadParameter(f"{localities!r} is neither auto nor a number.", param_hint="--localities")
@@ -217,7 +234,22 @@ def fit(
         click.echo(certificate.headline.sentence)
 
 
-def _complete(features: pd.DataFrame, missing: str) -> pd.DataFrame:
+def _need_report() -> None:
+    """What reports need is missed before the work, not after it."""
+    for name in ("jinja2", "plotly"):
+        if find_spec(name) is None:
+            raise click.ClickException("reports need Jinja2 and plotly: pip install 'motlm[report]'")
+
+
+def _labels(y: pd.Series) -> Any:
+    """Texts as they are; numbers as whole ones where all are."""
+    if not _is_number(y):
+        return y.astype(str).to_numpy(dtype=str)
+    values = y.to_numpy(dtype=float)
+    return values.astype(int) if len(np.unique(values)) == 2 and (values == np.rint(values)).all() else values
+
+
+def _complete(features: pd.DataFrame, missing: str, sealed: float, seed: int) -> pd.DataFrame:
     holes = features.isna().any(axis=1)
     if not holes.any():
         return features
@@ -253,7 +285,7 @@ def _is_number(y: pd.Series) -> bool:
 def _is_classification(y: pd.Series, task: str) -> bool:
     count = y.nunique()
     if count < 2:
-        raise click.ClickException(f"the target {y.name!r} has one value only, {y.iloc[0]!r}.")
+        raise click.ClickException(f"the target {y.name!r} has one value only, {str(y.iloc[0])!r}.")
     if task == "auto":
         task = "classification" if count == 2 or not _is_number(y) else "regression"
     if task == "classification" and count > 2:
@@ -267,12 +299,28 @@ def _is_classification(y: pd.Series, task: str) -> bool:
 
 
 def _points(path: Path, features: pd.DataFrame) -> pd.DataFrame:
-    frame, _ = read_table(path)
-    lacking = [name for name in features.columns if name not in frame.columns]
+    text, _ = read_text(path)
+    levels = [None if features[name].dtype == float else tuple(sorted(set(features[name]))) for name in features.columns]
+    rows = _read_rows(Columns(tuple(map(str, features.columns)), tuple(levels)), text, True, str(path))
+    _say(f"{len(rows)} typical cases from {path}")
+    return rows
+
+
+def _read_rows(columns: Columns, text: pd.DataFrame, refuse_unknown: bool, where: str) -> pd.DataFrame:
+    """Rows by the columns of a model; an error for the first that cannot be read."""
+    lacking = [name for name in columns.names if name not in text.columns]
     if lacking:
-        raise click.ClickException(f"{path} lacks the column {lacking[0]!r}; a typical case has all columns of the model.")
-    _say(f"{len(frame)} typical cases from {path}")
-    return frame[list(features.columns)]
+        raise click.ClickException(f"{where} lacks the column {lacking[0]!r}; the model has {', '.join(columns.names)}.")
+    read = scorable(columns, text, refuse_unknown)
+    bad = np.flatnonzero(read.reason != "")
+    if len(bad):
+        more = f" ({len(bad)} such rows)" if len(bad) > 1 else ""
+        raise click.ClickException(f"{where}, row {int(text.index[bad[0]])}: {read.reason[bad[0]]}{more}.")
+    strange = int((read.note != "").sum())
+    if strange:
+        first = read.note[read.note != ""][0]
+        _say(f"{strange} rows have a category that the model has not seen, which counts as the average: {first}")
+    return read.rows
 
 
 def _summary(model: LocalMixture, explanation: Any) -> str:
@@ -319,16 +367,17 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
         descriptor, temporary = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
         handle = Path(temporary)
         stream = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
-    total = bad = 0
+    total = bad = strange = 0
     try:
         for number, chunk in enumerate(read_chunks(data, CHUNK)):
-            table, failed = _predicted(model, chunk, id_column, total)
+            table = _predicted(model, chunk, id_column, total)
             table.to_csv(stream, index=False, header=number == 0, lineterminator="\n")
-            total, bad = total + len(table), bad + failed
+            total += len(table)
+            bad, strange = bad + int((table["reason"] != "").sum()), strange + int((table["note"] != "").sum())
         stream.flush()
         if output is not None and handle is not None:
             stream.close()
-            os.chmod(handle, 0o644)
+            os.chmod(handle, mode_of(output))
             os.replace(handle, output)
     except BaseException:
         if handle is not None:
@@ -336,62 +385,64 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
             handle.unlink(missing_ok=True)
         raise
     _say(f"{total} rows" + (f", of which {bad} could not be scored: see the column reason" if bad else ""))
+    if strange:
+        _say(f"{strange} rows have a category that the model has not seen, which counts as the average: see the column note")
     if bad:
         sys.exit(NOT_SCORED)
 
 
-def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, first: int) -> tuple[pd.DataFrame, int]:
+def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, first: int) -> pd.DataFrame:
     lacking = [name for name in model._columns.names if name not in chunk.columns]
     if lacking:
         raise click.ClickException(
             f"the table lacks the column {lacking[0]!r}; the model needs {', '.join(model._columns.names)}."
         )
-    rows, reason = scorable(model._columns, chunk, model.handle_unknown == "error")
-    sound = reason == ""
-    head: dict[str, Any] = {"row": np.arange(first, first + len(chunk))}
-    if id_column is not None:
-        head[id_column] = _column(chunk, id_column, "--id").to_numpy()
+    read = scorable(model._columns, chunk, model.handle_unknown == "error")
+    sound = read.reason == ""
     n = len(model.localities_)
     names = np.array([*(f"locality {i}" for i in range(n)), "exterior", "several"], dtype=object)
     made: dict[str, Any] = {"prediction": np.full(len(chunk), "", dtype=object)}
     if isinstance(model, LocalMixtureClassifier):
         made |= {f"probability of {label}": np.full(len(chunk), "", dtype=object) for label in model.classes_}
-    made |= {"said_by": np.full(len(chunk), "", dtype=object), "ambiguous": np.full(len(chunk), "", dtype=object)}
+    made |= {name: np.full(len(chunk), "", dtype=object) for name in ("said_by", "ambiguous")}
+    head: dict[str, Any] = {"row": np.arange(first, first + len(chunk))}
+    if id_column is not None:
+        if id_column in ("row", "reason", "note", *made):
+            raise click.ClickException(f"--id {id_column!r} has the name of a column that predict writes; rename it.")
+        head[id_column] = _column(chunk, id_column, "--id").to_numpy()
     if sound.any():
-        X: Any = rows[sound]
+        X: Any = read.rows[sound]
         if not hasattr(model, "feature_names_in_"):
             X = X.to_numpy(dtype=float)
         made["prediction"][sound] = model.predict(X)
         if isinstance(model, LocalMixtureClassifier):
+            chances = model.predict_proba(X)
             for k, label in enumerate(model.classes_):
-                made[f"probability of {label}"][sound] = model.predict_proba(X)[:, k]
+                made[f"probability of {label}"][sound] = chances[:, k]
         made["said_by"][sound] = names[model.apply(X)]
         made["ambiguous"][sound] = np.where(model.ambiguous(X), "yes", "no")
-    return pd.DataFrame({**head, **made, "reason": reason}), int((~sound).sum())
+    return pd.DataFrame({**head, **made, "reason": read.reason, "note": np.where(sound, read.note, "")})
 
 
-def _rows_for(model: LocalMixture, frame: pd.DataFrame) -> Any:
-    lacking = [name for name in model._columns.names if name not in frame.columns]
-    if lacking:
-        raise click.ClickException(
-            f"the table lacks the column {lacking[0]!r}; the model needs {', '.join(model._columns.names)}."
-        )
-    rows = frame[list(model._columns.names)]
-    holes = rows.isna().any(axis=1)
-    if holes.any():
-        raise click.ClickException(
-            f"{int(holes.sum())} rows have missing values, the first at row {int(np.flatnonzero(holes)[0])}."
-        )
-    for name, levels in zip(model._columns.names, model._columns.levels, strict=True):
-        if levels is not None and all(isinstance(level, str) for level in levels):
-            rows = rows.assign(**{name: rows[name].astype(str)})
+def _rows_for(model: LocalMixture, text: pd.DataFrame, where: str) -> Any:
+    rows = _read_rows(model._columns, text, model.handle_unknown == "error", where)
     return rows if hasattr(model, "feature_names_in_") else rows.to_numpy(dtype=float)
 
 
-def _labels_for(model: LocalMixture, y: pd.Series) -> Any:
+def _labels_for(model: LocalMixture, text: pd.Series) -> Any:
+    """Outcomes as the model has them."""
+    column = text.astype(str).str.strip()
     if not isinstance(model, LocalMixtureClassifier):
-        return y.to_numpy(dtype=float)
-    return y.astype(str).to_numpy() if model.classes_.dtype.kind in "UO" else y.to_numpy()
+        return _labels(typed(column.to_frame())[column.name]).astype(float)
+    by_text = {str(label): label for label in model.classes_.tolist()}
+    if model.classes_.dtype.kind in "iuf":
+        by_text |= {f"{float(label):g}": label for label in model.classes_.tolist()}
+    strange = [value for value in column if value not in by_text]
+    if strange:
+        raise click.ClickException(
+            f"the outcome {strange[0]!r} is not one of the model's labels, {', '.join(map(str, model.classes_))}."
+        )
+    return np.array([by_text[value] for value in column], dtype=model.classes_.dtype)
 
 
 @motlm.command()
@@ -408,10 +459,10 @@ def explain(model_path: Path, data: Path, row: int, wanted: float | None, fixed:
     motlm explain model.json new.csv --row 17 --fixed age,region
     """
     model = load(model_path)
-    frame, _ = read_table(data)
-    if row >= len(frame):
-        raise click.ClickException(f"--row {row} of {len(frame)} rows, which are numbered from 0 to {len(frame) - 1}.")
-    X = _rows_for(model, frame.iloc[[row]].reset_index(drop=True))
+    text, _ = read_text(data)
+    if row >= len(text):
+        raise click.ClickException(f"--row {row} of {len(text)} rows, which are numbered from 0 to {len(text) - 1}.")
+    X = _rows_for(model, text.iloc[[row]], str(data))
     one = explain_local(model, X)[0]
     other = None
     if isinstance(model, LocalMixtureClassifier) or wanted is not None:
@@ -437,10 +488,18 @@ def report(model_path: Path, data: Path, target: str, output: Path, title: str |
     from ..report import render
 
     _refuse_existing(force, output)
+    _need_report()
     model = load(model_path)
-    frame, _ = read_table(data)
-    y = _labels_for(model, _column(frame, target, "--target"))
-    render(model, _rows_for(model, frame), y, output, title=title or f"{target}, from {data.name}", include_rows=include_rows)
+    text, _ = read_text(data)
+    y = _labels_for(model, _column(text, target, "--target"))
+    render(
+        model,
+        _rows_for(model, text, str(data)),
+        y,
+        output,
+        title=title or f"{target}, from {data.name}",
+        include_rows=include_rows,
+    )
     _say(f"report written to {output}")
 
 
@@ -459,9 +518,10 @@ def certify_command(model_path: Path, data: Path, target: str, delta: float, pop
     motlm certify model.json later.csv --target default --save
     """
     model = load(model_path)
-    frame, _ = read_table(data)
-    y = _labels_for(model, _column(frame, target, "--target"))
-    certificate = _noted(lambda: audit(model, _rows_for(model, frame), y, delta=delta, population=population))
+    text, _ = read_text(data)
+    y = _labels_for(model, _column(text, target, "--target"))
+    X = _rows_for(model, text, str(data))
+    certificate = _noted(lambda: audit(model, X, y, delta=delta, population=population))
     if save:
         model.certificate_ = certificate
         model.save(model_path)
@@ -478,6 +538,7 @@ def demo(output: Path, force: bool) -> None:
     from ..report import render
 
     _refuse_existing(force, output / "model.json", output / "report.html")
+    _need_report()
     X, y = make_clf_case2(random_state=0)
     frame = pd.DataFrame(X, columns=["east", "north"])
     points = pd.DataFrame({"east": [-1.4, 0.0, 1.4], "north": [0.0, 0.75, 0.0]})
@@ -523,5 +584,5 @@ def fetch(name: str, output: Path | None, force: bool) -> None:
     if output is None:
         frame.to_csv(sys.stdout, index=False)
     else:
-        frame.to_csv(output, index=False)
+        write_atomically(output, frame.to_csv(index=False))
         _say(f"{len(frame)} rows written to {output}")

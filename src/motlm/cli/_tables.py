@@ -1,4 +1,8 @@
-"""Tables from files: CSV with its delimiter and encoding found, Parquet, Excel, KEEL; and what each column was taken for."""
+"""Tables from files, every value as text first: CSV with its delimiter and encoding found, Parquet, Excel, KEEL.
+
+What a column is, is decided once, when a model is fitted; later tables are read by the model's own columns, so that a code like
+007 means the same thing everywhere.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,13 @@ import pandas as pd
 from ..columns import Columns
 from ..datasets import KeelFormatError, read_keel
 
-__all__ = ["Dialect", "TableError", "kinds", "read_chunks", "read_table", "scorable"]
+__all__ = ["Dialect", "TableError", "dialect_of", "read_chunks", "read_text", "scorable", "typed", "words_of"]
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<null>", "?", "#N/A")
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<null>", "?", "#N/A", "<NA>", "NaT")
 _SAMPLE = 2**16  # bytes that are looked at to find out how a file is written
-_DECIMAL_COMMA = re.compile(r"^-?\d+,\d+$")
+_DECIMAL_COMMA = re.compile(r"^[+-]?\d+,\d+([eE][+-]?\d+)?$")
+_CODE = re.compile(r"^[+-]?0\d")  # a number does not begin so: a code
+_TRUTH = {"true": "1", "false": "0"}
 
 
 class TableError(Exception):
@@ -32,42 +38,52 @@ class Dialect:
 
     delimiter: str
     encoding: str
-    decimal: str
+    names: tuple[str, ...]
 
     @property
     def words(self) -> str:
-        names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
-        text = f"{names.get(self.delimiter, repr(self.delimiter))}-separated, {self.encoding}"
-        return text + (", decimal comma" if self.decimal == "," else "")
+        names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+        return f"{names[self.delimiter]}-separated, {self.encoding}"
 
 
 def dialect_of(path: Path) -> Dialect:
     with path.open("rb") as stream:
         sample = stream.read(_SAMPLE)
+        rest_is_utf8 = _is_utf8(sample, stream)
     if not sample.strip():
         raise TableError(f"{path} is empty.")
     if b"\0" in sample[:1000]:
         raise TableError(f"{path} is not a text file; give CSV, Parquet (.parquet), Excel (.xlsx) or KEEL (.dat).")
-    encoding = "utf-8"
+    encoding = "cp1252" if not rest_is_utf8 else "utf-8-sig" if sample.startswith(b"\xef\xbb\xbf") else "utf-8"
+    lines = sample.decode(encoding, errors="replace").splitlines()
+    if len(sample) == _SAMPLE and len(lines) > 1:
+        lines = lines[:-1]  # it may be cut
+    best, widest = ",", 0
+    for mark in ",;\t|":
+        rows = [row for row in csv.reader(lines[:50], delimiter=mark, skipinitialspace=True) if row]
+        alike = sum(len(row) == len(rows[0]) for row in rows)
+        if len(rows[0]) > 1 and alike * len(rows[0]) > widest and alike >= 0.8 * len(rows):
+            best, widest = mark, alike * len(rows[0])
+    names = tuple(name.strip() for name in next(csv.reader(lines, delimiter=best, skipinitialspace=True)))
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise TableError(f"{path} has the column {twice[0]!r} more than once; rename one of them.")
+    return Dialect(best, encoding, names)
+
+
+def _is_utf8(sample: bytes, stream: Any) -> bool:
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        cut = sample[: sample.rfind(b"\n") + 1] or sample
-        text = cut.decode("utf-8-sig")
-        if sample.startswith(b"\xef\xbb\xbf"):
-            encoding = "utf-8-sig"
+        part = sample
+        while part:
+            decoder.decode(part)
+            part = stream.read(2**20)
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        encoding = "cp1252"
-        text = sample.decode("cp1252", errors="replace")
-    header = text.splitlines()[0]
-    counts = {mark: header.count(mark) for mark in ",;\t|"}
-    delimiter = max(counts, key=lambda mark: counts[mark])
-    if counts[delimiter] == 0:
-        delimiter = ","
-    decimal = "."
-    if delimiter != ",":
-        cells = [cell for row in csv.reader(text.splitlines()[1:200], delimiter=delimiter) for cell in row]
-        if any(_DECIMAL_COMMA.match(cell) for cell in cells) and not any(re.match(r"^-?\d+\.\d+$", cell) for cell in cells):
-            decimal = ","
-    return Dialect(delimiter, encoding, decimal)
+        return False
+    return True
 
 
 def _extension(path: Path) -> str:
@@ -75,124 +91,185 @@ def _extension(path: Path) -> str:
         raise TableError(f"there is no file {path}.")
     if path.is_dir():
         raise TableError(f"{path} is a folder; give a file.")
+    if not path.is_file():
+        raise TableError(f"{path} is not a plain file; write what comes through the pipe to one first.")
     return path.suffix.lower()
 
 
-def read_table(path: Path) -> tuple[pd.DataFrame, str]:
-    """A table, and how it was read, in words."""
+def read_chunks(path: Path, size: int) -> Iterator[pd.DataFrame]:
+    """A table some rows at a time, every value as text."""
     kind = _extension(path)
     try:
         if kind == ".parquet":
-            return pd.read_parquet(path), "Parquet"
-        if kind in (".xlsx", ".xls"):
-            return pd.read_excel(path), "Excel, first sheet"
-        if kind == ".dat":
-            table = read_keel(path)
-            names = [one.name for one in table.attributes]
-            return pd.DataFrame(dict(zip(names, table.columns, strict=True)), columns=names), "KEEL"
-        dialect = dialect_of(path)
-        frame = pd.read_csv(
-            path,
-            sep=dialect.delimiter,
-            encoding=dialect.encoding,
-            decimal=dialect.decimal,
-            na_values=list(MISSING),
-            keep_default_na=False,
-            skipinitialspace=True,
-        )
+            from pyarrow.parquet import ParquetFile
+
+            names = None
+            for batch in ParquetFile(path).iter_batches(batch_size=size):
+                names = batch.schema.names
+                yield _as_text(batch.to_pandas(), path)
+            if names is None:
+                yield _as_text(pd.read_parquet(path), path)
+        elif kind in (".xlsx", ".xls", ".dat"):
+            frame = pd.read_excel(path, dtype=object) if kind != ".dat" else _keel(path)
+            text = _as_text(frame, path)
+            for start in range(0, max(len(text), 1), size):
+                yield text.iloc[start : start + size].reset_index(drop=True)
+        else:
+            yield from _csv_chunks(path, size)
     except ImportError as error:
         raise TableError(f"{path} needs another package: {error}") from error
-    except (ValueError, KeelFormatError, pd.errors.ParserError, UnicodeDecodeError, OSError) as error:
+    except (ValueError, TypeError, KeelFormatError, pd.errors.ParserError, OSError, csv.Error) as error:
         raise TableError(f"{path} could not be read: {error}") from error
+
+
+def _csv_chunks(path: Path, size: int) -> Iterator[pd.DataFrame]:
+    dialect = dialect_of(path)
+    reader = pd.read_csv(
+        path,
+        sep=dialect.delimiter,
+        encoding=dialect.encoding,
+        dtype=str,
+        keep_default_na=False,
+        skipinitialspace=True,
+        index_col=False,
+        header=None,
+        skiprows=1,
+        names=[*dialect.names, "\0more"],  # what stands beyond the header shows here
+        chunksize=size,
+        on_bad_lines="error",
+        skip_blank_lines=True,
+    )
+    seen = False
+    with reader:
+        for chunk in reader:
+            seen = True
+            more = chunk.pop("\0more").fillna("") != ""
+            if more.any():
+                row, count = int(chunk.index[more][0]), len(dialect.names)
+                raise TableError(f"{path}: row {row} has more values than the header has names ({count}).")
+            yield chunk.fillna("").reset_index(drop=True)  # a row that is too short lacks its last values
+    if not seen:
+        yield pd.DataFrame({name: pd.Series(dtype=str) for name in dialect.names})
+
+
+def _keel(path: Path) -> pd.DataFrame:
+    table = read_keel(path)
+    names = [one.name for one in table.attributes]
+    return pd.DataFrame(dict(zip(names, table.columns, strict=True)), columns=names)
+
+
+def _as_text(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    def text(value: Any) -> str:
+        if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value):
+            return ""
+        if isinstance(value, (bool, np.bool_)):
+            return "true" if value else "false"
+        if isinstance(value, (float, np.floating)):
+            return repr(int(value)) if float(value).is_integer() and abs(float(value)) < 1e15 else repr(float(value))
+        return str(value)
+
     names = [str(name).strip() for name in frame.columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    twice += [name for name in names if re.search(r"\.\d+$", name) and name.rsplit(".", 1)[0] in names]  # as pandas renames them
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
         raise TableError(f"{path} has the column {twice[0]!r} more than once; rename one of them.")
-    frame.columns = pd.Index(names)
-    return frame, dialect.words
+    values = {name: [text(value) for value in frame.iloc[:, j].tolist()] for j, name in enumerate(names)}
+    return pd.DataFrame(values, columns=names, dtype=object)
 
 
-def read_chunks(path: Path, size: int) -> Iterator[pd.DataFrame]:
-    """A table some rows at a time, every value as text, as it stands in the file."""
-    kind = _extension(path)
-    if kind in (".parquet", ".xlsx", ".xls", ".dat"):
-        frame, _ = read_table(path)
-        text = (
-            frame.astype(object)
-            .where(frame.notna(), "")
-            .map(lambda value: value if isinstance(value, str) else repr(value) if isinstance(value, float) else str(value))
-        )
-        for start in range(0, max(len(text), 1), size):
-            yield text.iloc[start : start + size]
-        return
-    dialect = dialect_of(path)
-    try:
-        reader = pd.read_csv(
-            path,
-            sep=dialect.delimiter,
-            encoding=dialect.encoding,
-            dtype=str,
-            keep_default_na=False,
-            skipinitialspace=True,
-            chunksize=size,
-        )
-        for chunk in reader:
-            chunk.columns = pd.Index([str(name).strip() for name in chunk.columns])
-            yield chunk.apply(lambda column: column.str.replace(",", ".", regex=False)) if dialect.decimal == "," else chunk
-    except (ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise TableError(f"{path} could not be read: {error}") from error
+def read_text(path: Path) -> tuple[pd.DataFrame, str]:
+    """A whole table, every value as text, and how it was read, in words."""
+    parts = list(read_chunks(path, 10**6))
+    kind = path.suffix.lower()
+    how = {".parquet": "Parquet", ".xlsx": "Excel, first sheet", ".xls": "Excel, first sheet", ".dat": "KEEL"}.get(kind)
+    return pd.concat(parts, ignore_index=True), how or dialect_of(path).words
 
 
-def kinds(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """What each column was taken for, in words."""
+def _missing(column: pd.Series) -> pd.Series:
+    return column.isin(MISSING)
+
+
+def _numbers(column: pd.Series) -> pd.Series:
+    """Values as numbers, nan where they are none; true and false are 1 and 0, and commas may be decimal."""
+    text = column.astype(str).str.strip()
+    text = text.where(~text.str.casefold().isin(_TRUTH), text.str.casefold().map(_TRUTH))
+    commas = text.str.match(_DECIMAL_COMMA)
+    text = text.where(~commas, text.str.replace(",", ".", regex=False))
+    found = pd.to_numeric(text, errors="coerce").astype(float)
+    return found.where(np.isfinite(found))
+
+
+def typed(text: pd.DataFrame) -> pd.DataFrame:
+    """Columns of numbers where all values are, else of categories; nan and None where they are missing."""
+    made = {}
+    for name in text.columns:
+        column, missing = text[name].astype(str).str.strip(), _missing(text[name].astype(str).str.strip())
+        numbers = _numbers(column)
+        code = bool(column[~missing].str.match(_CODE).any())
+        if not code and numbers[~missing].notna().all() and (~missing).any():
+            made[name] = numbers.where(~missing)
+        else:
+            made[name] = column.astype(object).where(~missing, None)
+    return pd.DataFrame(made, index=text.index)
+
+
+def words_of(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """What each column was taken for."""
     told = []
     for name in frame.columns:
-        column = frame[name]
-        if pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
-            values = column.dropna()
-            told.append((name, f"numbers, {values.min():g} to {values.max():g}" if len(values) else "numbers, all missing"))
-        else:
-            levels = column.dropna().unique()
-            shown = ", ".join(map(str, levels[:4])) + (", .." if len(levels) > 4 else "")
-            told.append((name, f"{len(levels)} categor{'y' if len(levels) == 1 else 'ies'}: {shown}"))
+        column = frame[name].dropna()
+        if frame[name].dtype == float:
+            told.append((name, f"numbers, {column.min():g} to {column.max():g}" if len(column) else "numbers, all missing"))
+            continue
+        levels = list(dict.fromkeys(column))
+        shown = ", ".join(map(str, levels[:4])) + (", .." if len(levels) > 4 else "")
+        words = f"{len(levels)} categor{'y' if len(levels) == 1 else 'ies'}: {shown}"
+        nearly = float(np.mean(_numbers(column).notna().to_numpy())) if len(column) else 0.0
+        if 0.9 < nearly < 1.0:
+            odd = column[_numbers(column).isna()].iloc[0]
+            words += f" (nearly all are numbers; {odd!r} is not)"
+        told.append((name, words))
     return told
 
 
-def scorable(columns: Columns, text: pd.DataFrame, known: bool) -> tuple[pd.DataFrame, np.ndarray]:
-    """Rows of texts as the model's columns, and for each row why it cannot be scored ("" if it can).
+@dataclass(frozen=True)
+class Scorable:
+    """Rows as a model takes them; why a row cannot be scored, or what is strange about it, else ""."""
 
-    `known`: whether a category must be one that the model has seen.
-    """
-    reason = np.full(len(text), "", dtype=object)
+    rows: pd.DataFrame
+    reason: np.ndarray
+    note: np.ndarray
 
-    def note(bad: np.ndarray, words: Any) -> None:
-        for i in np.flatnonzero(bad & (reason == "")):
-            reason[i] = words(i)
+
+def scorable(columns: Columns, text: pd.DataFrame, refuse_unknown: bool) -> Scorable:
+    """Texts read by the columns of a model."""
+    reason, note = np.full(len(text), "", dtype=object), np.full(len(text), "", dtype=object)
+
+    def tell(bad: np.ndarray, where: np.ndarray, words: Any) -> None:
+        for i in np.flatnonzero(bad & (where == "")):
+            where[i] = words(i)
 
     made = {}
     for name, levels in zip(columns.names, columns.levels, strict=True):
-        values = text[name].to_numpy(dtype=object)
-        missing = np.isin(values.astype(str), MISSING)
-        note(missing, lambda i, name=name: f"column {name!r} is missing")
+        column = text[name].astype(str).str.strip()
+        values, missing = column.to_numpy(dtype=object), _missing(column).to_numpy()
+        tell(missing, reason, lambda i, name=name: f"column {name!r} is missing")
         if levels is None:
-            lower = pd.Series(values).astype(str).str.strip()
-            numbers = pd.to_numeric(
-                lower.replace({"True": "1", "False": "0", "true": "1", "false": "0"}), errors="coerce"
-            ).to_numpy(float)
+            numbers = _numbers(column).to_numpy(dtype=float)
             bad = ~np.isfinite(numbers) & ~missing
-            note(bad, lambda i, name=name, values=values: f"column {name!r}: {str(values[i])[:40]!r} is not a number")
+            tell(bad, reason, lambda i, name=name, values=values: f"column {name!r}: {values[i][:40]!r} is not a number")
             made[name] = np.where(np.isfinite(numbers), numbers, 0.0)
-        else:
-            by_text = {str(level): level for level in levels}
-            found = np.array([by_text.get(str(value)) if str(value) in by_text else None for value in values], dtype=object)
-            strange = np.array([str(value) not in by_text for value in values]) & ~missing
-            if known:
-                note(
-                    strange,
-                    lambda i, name=name, values=values: f"column {name!r}: the category {str(values[i])[:40]!r} is unknown",
-                )
-            found[missing | (strange & known)] = levels[0]
-            found[strange & ~missing & (not known)] = values[strange & ~missing & (not known)]
-            made[name] = found
-    return pd.DataFrame(made, columns=list(columns.names)), reason
+            continue
+        by_text = {(str(level).casefold() if isinstance(level, bool) else str(level)): level for level in levels}
+        truth = all(isinstance(level, bool) for level in levels)
+        keys = [value.casefold() if truth else value for value in values]
+        strange = np.array([key not in by_text for key in keys], dtype=bool) & ~missing
+        words = lambda i, name=name, values=values: f"column {name!r}: the category {values[i][:40]!r} is unknown to the model"  # noqa: E731
+        tell(strange, reason if refuse_unknown else note, words)
+        made[name] = np.array(
+            [
+                by_text.get(key, levels[0] if refuse_unknown or gone else value)
+                for key, value, gone in zip(keys, values, missing, strict=True)
+            ],
+            dtype=object,
+        )
+    return Scorable(pd.DataFrame(made, columns=list(columns.names)), reason, note)
