@@ -429,6 +429,14 @@ def _rows_for(model: LocalMixture, text: pd.DataFrame, where: str) -> Any:
     return rows if hasattr(model, "feature_names_in_") else rows.to_numpy(dtype=float)
 
 
+def _whole(model: LocalMixture, text: pd.DataFrame) -> list[str]:
+    """Columns that hold whole numbers only, in this table."""
+    read = scorable(model._columns, text, False)
+    sound = read.rows[read.reason == ""]
+    numeric = [name for name, levels in zip(model._columns.names, model._columns.levels, strict=True) if levels is None]
+    return [name for name in numeric if len(sound) > 1 and (sound[name] == np.rint(sound[name])).all()]
+
+
 def _labels_for(model: LocalMixture, text: pd.Series) -> Any:
     """Outcomes as the model has them."""
     column = text.astype(str).str.strip()
@@ -466,7 +474,8 @@ def explain(model_path: Path, data: Path, row: int, wanted: float | None, fixed:
     one = explain_local(model, X)[0]
     other = None
     if isinstance(model, LocalMixtureClassifier) or wanted is not None:
-        other = counterfactual(model, X, target=wanted, fixed=[name.strip() for name in fixed.split(",") if name.strip()])
+        held = [name.strip() for name in fixed.split(",") if name.strip()]
+        other = counterfactual(model, X, target=wanted, fixed=held, integer=_whole(model, text))
     if as_json:
         click.echo(json.dumps({**one.to_dict(), "row": row, "counterfactual": None if other is None else other.to_dict()}))
         return
