@@ -128,3 +128,11 @@ def test_demo(tmp_path: Path) -> None:
     assert "this fixed model errs on at most" in run.stdout
     assert str(tmp_path / "report.html") in run.stdout
     assert (tmp_path / "report.html").stat().st_size > 1_000_000
+
+
+def test_insurance_example(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "examples" / "insurance.py"), str(tmp_path)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "is off by more than 150 on at most" in said
+    assert "with certified interval" in said
+    assert (tmp_path / "insurance.html").exists()
