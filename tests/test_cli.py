@@ -221,7 +221,7 @@ def test_other_formats(kind: str, folder: Path, tmp_path: Path) -> None:
 def test_predict_says_what_the_model_says(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "deep" / "out.csv"
     run("predict", folder / "m.json", folder / "data.csv", "-o", out, "--id", "client")
-    said = pd.read_csv(out)
+    said = pd.read_csv(out, float_precision="round_trip")
     model = library.load(folder / "m.json")
     X = pd.read_csv(folder / "data.csv")[list(model.feature_names_in_)]
     assert said["client"].tolist() == [f"c{i}" for i in range(240)]

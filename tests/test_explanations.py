@@ -242,6 +242,7 @@ def test_other_things_are_refused(table, mixed) -> None:
 
 
 @pytest.mark.parametrize("boxed", [False, True])
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")
 def test_the_nearest_point_against_a_solver(boxed: bool, rng: np.random.Generator) -> None:
     """A general solver finds no nearer point in ball, half-space and box."""
     found = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -438,15 +439,17 @@ class _Search:
                 for a, b in zip(self.low[free], self.high[free], strict=True)
             ]
             for first in starts:
-                solved = minimize(
-                    lambda part: float(((part - begin[free]) ** 2).sum()),
-                    first,
-                    jac=lambda part: 2.0 * (part - begin[free]),
-                    bounds=bounds,
-                    constraints=rules,
-                    method="SLSQP",
-                    options={"maxiter": 200, "ftol": 1e-10},
-                )
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RuntimeWarning)  # of steps that are clipped to the bounds
+                    solved = minimize(
+                        lambda part: float(((part - begin[free]) ** 2).sum()),
+                        first,
+                        jac=lambda part: 2.0 * (part - begin[free]),
+                        bounds=bounds,
+                        constraints=rules,
+                        method="SLSQP",
+                        options={"maxiter": 200, "ftol": 1e-10},
+                    )
                 sound = all(
                     (abs(rule["fun"](solved.x)) <= 1e-9) if rule["type"] == "eq" else rule["fun"](solved.x) >= -1e-12
                     for rule in rules
