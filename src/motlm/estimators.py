@@ -392,10 +392,23 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _gather_readings(self, X: Any, function: Callable[[prediction.Readings], AnyArray]) -> AnyArray:
         """What a function of the posterior's view says of each row."""
         check_is_fitted(self)
-        encoded = self._encode(X)
+        return np.concatenate([function(readings) for readings in self._readings(self._encode(X))])
+
+    def _readings(self, X: Array) -> Iterator[prediction.Readings]:
         vicinity, posterior = self._fitted.vicinity, self.posterior_
         lookup = lookup_of(vicinity, posterior)
-        return np.concatenate([function(prediction.read(vicinity, lookup, posterior, rows)) for rows in self._blocks(encoded)])
+        return (prediction.read(vicinity, lookup, posterior, rows) for rows in self._blocks(X))
+
+    def _in_all_columns(self) -> tuple[Array, Array]:
+        """Coefficients and centres, standardised, one row for each model or locality; 0 for columns that are constant."""
+        fitted, posterior = self._fitted, self.posterior_
+        n, d = posterior.n_localities, len(fitted.varies)
+        coef, center = np.zeros((n + 1, d)), np.zeros((n, d))
+        coef[:, fitted.varies] = posterior.coef
+        if fitted.points is not None:
+            return coef, fitted.points
+        center[:, fitted.varies] = posterior.center
+        return coef, center
 
     # -- checks -------------------------------------------------------------------------------------------------------
 

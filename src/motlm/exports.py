@@ -54,13 +54,7 @@ def _numbers(model: Any, metrics: tuple[str, ...]) -> _Numbers:
     units = problem.units
     counts = problem.varies & (units.inverse_scale > 0)
     used = [int(j) for j in np.flatnonzero(counts)]
-    n, d = posterior.n_localities, len(problem.varies)
-    coef, center = np.zeros((n + 1, d)), np.zeros((n, d))
-    coef[:, problem.varies] = posterior.coef
-    if problem.points is None:
-        center[:, problem.varies] = posterior.center
-    else:
-        center = problem.points
+    coef, center = model._in_all_columns()
     columns, start = [], 0
     for name, levels in zip(model._columns.names, model._columns.levels, strict=True):
         plain = None if levels is None else tuple(level.item() if isinstance(level, np.generic) else level for level in levels)

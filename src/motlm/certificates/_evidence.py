@@ -204,6 +204,25 @@ class Evidence:
         assert self.X is not None
         return self.mixture._fingerprint.joined(Fingerprint.of(self.X, self.target))
 
+    @cached_property
+    def _models(self) -> dict[tuple[str, float], Any]:
+        return {}
+
+    def gibbs(self, delta: float) -> Any:
+        """The predictor with the law that is certified at delta."""
+        key = ("gibbs", delta)
+        if key not in self._models:
+            self._models[key] = around(self.model, self.made(self.posterior(delta)[0].posterior))
+        return self._models[key]
+
+    def draw(self, delta: float) -> tuple[Any, _laws.Draw, Booleans]:
+        """The predictor that is drawn from that law, its numbers, and which rows it errs on."""
+        key = ("draw", delta)
+        if key not in self._models:
+            self._models[key] = drawn_model(self, self.posterior(delta)[0])
+        found: tuple[Any, _laws.Draw, Booleans] = self._models[key]
+        return found
+
     def made(self, law: Posterior, draw: _laws.Draw | None = None) -> LocalMixture:
         """The mixture with another law, or one drawn from it."""
         assert self.mixture is not None
@@ -266,7 +285,6 @@ def any_rule(evidence: Evidence, delta: float) -> list[Statement]:
     """C2: the Gibbs risk of the union loss, by Catoni's bound."""
     found, c = evidence.posterior(delta)
     value = min(float(catoni(found.gibbs_risk, found.kl, len(evidence.y), delta, c)), 1.0)
-    model = around(evidence.model, evidence.made(found.posterior))
     return [
         evidence.statement(
             code="C2",
@@ -281,7 +299,7 @@ def any_rule(evidence: Evidence, delta: float) -> list[Statement]:
             baseline_name=evidence.baseline[1],
             flags=flags_of(value, evidence.baseline),
             details={"c": c},
-            model=model_hash(model),
+            model=model_hash(evidence.gibbs(delta)),
         )
     ]
 
@@ -289,7 +307,7 @@ def any_rule(evidence: Evidence, delta: float) -> list[Statement]:
 def one_draw(evidence: Evidence, delta: float) -> list[Statement]:
     """C3: one model, drawn from the same law with a seed fixed beforehand."""
     found, c = evidence.posterior(delta)
-    model, draw, errs = drawn_model(evidence, found)
+    model, draw, errs = evidence.draw(delta)
     cost = _laws.log_ratio(draw, found.posterior, evidence.prior[1])
     value = min(float(catoni(errs.mean(), cost, len(errs), delta, c)), 1.0)
     return [

@@ -4,7 +4,6 @@ make of it, and one model drawn from that."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,8 +43,7 @@ def frozen(model: LocalMixture, loss: Loss) -> tuple[Problem, Posterior]:
     if problem.points is not None:
         return replace(problem, loss=loss, combination=ANY), posterior
     n = posterior.n_localities
-    points = np.zeros((n, len(problem.varies)))
-    points[:, problem.varies] = posterior.center
+    _, points = model._in_all_columns()
     shape = posterior.radius_shape
     rate = gammaincinv(shape, 0.5) / np.maximum(model._radius, _SMALLEST_RADIUS)
     fixed = replace(problem, points=points, metric=Metric("euclidean", {}), vicinity=KnownCenters(), loss=loss, combination=ANY)
@@ -160,11 +158,11 @@ def as_model(
 
 
 def best_whole(
-    problem: Problem, prior: Prior, rows: Rows, starts: Sequence[Posterior], n_rows: int, delta: float, prior_mass: float
+    problem: Problem, prior: Prior, rows: Rows, start: Posterior, n_rows: int, delta: float, prior_mass: float
 ) -> tuple[float, Solution]:
     """The posterior with the smallest PAC-Bayes-kl bound that is found on all rows, and that bound."""
     best: tuple[float, Solution] | None = None
-    law = starts[0]
+    law = start
     for temperature in _TRIED[::-1]:  # from the model as trained towards laws that cost less
         found = learned(problem, prior, rows, temperature, law)
         law = found.posterior

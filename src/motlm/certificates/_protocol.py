@@ -40,12 +40,10 @@ from ._evidence import (
     Fitted,
     Rival,
     contradictions,
-    drawn_model,
     flags_of,
     spending,
 )
 from ._guards import (
-    around,
     core_of,
     model_hash,
     note_duplicates,
@@ -241,11 +239,8 @@ def issued(
     """The certificate of some evidence, with the predictors that it speaks of."""
     spent = spending(evidence, delta, spend)
     certificate = _certificate(evidence, spent, delta, spend != "each", protocol, notes)
-    drawn = gibbs = None
-    if "any rule" in spent:
-        gibbs = around(evidence.model, evidence.made(evidence.posterior(spent["any rule"])[0].posterior))
-    if "one draw" in spent:
-        drawn = drawn_model(evidence, evidence.posterior(spent["one draw"])[0])[0]
+    gibbs = evidence.gibbs(spent["any rule"]) if "any rule" in spent else None
+    drawn = evidence.draw(spent["one draw"])[0] if "one draw" in spent else None
     for one in (evidence.model, gibbs, drawn):
         mixture = None if one is None else core_of(one, None)[0]
         if mixture is not None:
@@ -450,12 +445,12 @@ def certify_without_split(
     problem, rows1, n_rows = _trained(model, X1, y1, tolerance)
     n = model.posterior_.n_localities
     mass = _mass(model) * (0.5 if n and problem.points is None else 1.0)  # learned centres, or medoids
-    bound, found = _laws.best_whole(problem, _prior_of(model), rows1, [model.posterior_], n_rows, delta, mass)
+    bound, found = _laws.best_whole(problem, _prior_of(model), rows1, model.posterior_, n_rows, delta, mass)
     best = problem, found, rows1, n_rows, mass
     if n and problem.points is None:
         medoid, start, others, n_others, price = _medoids(model, problem, rows1, n_rows)
         prior = replace(_prior_of(model), center=np.zeros((n, 0)))
-        lower, again = _laws.best_whole(medoid, prior, others, [start], n_others, delta, mass * price)
+        lower, again = _laws.best_whole(medoid, prior, others, start, n_others, delta, mass * price)
         if lower < bound:
             best = medoid, again, others, n_others, mass * price
     chosen, solution, rows2, n_rows2, mass2 = best

@@ -12,9 +12,21 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..columns import Columns, columns_of
 from ..estimators import LocalMixture, LocalMixtureClassifier
-from ..prediction import mean_model, nearest_model
+from ..prediction import Routing, mean_model, nearest_model, spoken, spread
 
-__all__ = ["Group", "Seen", "checked", "groups_of", "html_table", "number", "plain", "region_name", "table_of", "values_of"]
+__all__ = [
+    "Group",
+    "Seen",
+    "checked",
+    "groups_of",
+    "html_table",
+    "number",
+    "plain",
+    "region_name",
+    "said_by",
+    "table_of",
+    "values_of",
+]
 
 
 @dataclass(frozen=True)
@@ -62,10 +74,17 @@ class Seen:
     score: Array  # (n_localities + 1, n_rows): linear score, or prediction of a regressor
     speaker: Integers  # (n_rows,)
 
+    overlap: str
+
+    @property
+    def routing(self) -> Routing:
+        """As predictions see it, with scores in the user's units."""
+        return Routing(self.distance, self.member, self.score)
+
     @property
     def applicable(self) -> Booleans:
         """(n_localities + 1, n_rows)."""
-        return np.concatenate([self.member, np.asarray(~self.member.any(axis=0))[None]])
+        return self.routing.applicable
 
     @classmethod
     def of(cls, model: LocalMixture, X: Any) -> Seen:
@@ -79,29 +98,26 @@ class Seen:
             encoded,
             np.concatenate([routing.distance for routing in routings], axis=1),
             np.concatenate([routing.member for routing in routings], axis=1),
-            model.membership_proba(X).T,
+            np.concatenate([readings.omega for readings in model._readings(encoded)], axis=1),
             score,
             np.concatenate([by(routing) for routing in routings]),
+            model.overlap,
         )
 
     def spoken(self) -> Array:
         """The score that is said in the end."""
-        n = len(self.member)
-        rows = np.arange(len(self.speaker))
-        said = self.score[np.where(self.speaker < 0, n, self.speaker), rows]
-        together = self.speaker < 0
-        if together.any():
-            weight = self.applicable[:, together]
-            said[together] = (self.score[:, together] * weight).sum(axis=0) / weight.sum(axis=0)
-        return np.asarray(said)
+        return spoken(self.routing, self.overlap)
 
     def contradicted(self, model: LocalMixture) -> Booleans:
         """Rows for which applicable models differ: in the label, or by more than the regressor's typical error."""
-        classification = isinstance(model, LocalMixtureClassifier)
-        said = (self.score > 0).astype(float) if classification else self.score
-        applicable = self.applicable
-        gap = np.where(applicable, said, -np.inf).max(axis=0) - np.where(applicable, said, np.inf).min(axis=0)
-        return np.asarray(gap > (0.0 if classification else model.residual_scale_))
+        if isinstance(model, LocalMixtureClassifier):
+            return np.asarray(spread(self.routing, (self.score > 0).astype(float)) > 0)
+        return np.asarray(spread(self.routing, self.score) > model.residual_scale_)
+
+
+def said_by(model: LocalMixture, score: Array) -> Any:
+    """The labels of scores; a regressor's scores are its predictions."""
+    return model.classes_[(score > 0).astype(int)] if isinstance(model, LocalMixtureClassifier) else score
 
 
 def values_of(model: LocalMixture, X: Any) -> dict[str, AnyArray]:

@@ -17,7 +17,7 @@ from .._typing import Array, Integers
 from ..certificates import Certificate
 from ..estimators import LocalMixture, LocalMixtureClassifier
 from ..localities import Locality
-from ._common import Seen, checked, html_table, number, plain, region_name, table_of
+from ._common import Seen, checked, html_table, number, plain, region_name, said_by, table_of
 
 __all__ = ["GlobalExplanation", "Region", "explain_global"]
 
@@ -191,7 +191,7 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     of_linear = _linear(seen.encoded, y, classification)
     n = len(model.localities_)
     applicable = seen.applicable
-    said = [_said(model, seen.score[i]) for i in range(n + 1)]
+    said = [said_by(model, seen.score[i]) for i in range(n + 1)]
     regions = []
     for i, local in enumerate((*model.localities_, model.exterior_)):
         inside = applicable[i]
@@ -225,7 +225,7 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
         for j in range(i):
             both = seen.member[i] & seen.member[j]
             contradictions[i, j] = contradictions[j, i] = int((_apart(model, seen, i, j) & both).sum())
-    whole, one = (_score(y, values, classification) or 0.0 for values in (_said(model, seen.spoken()), of_linear))
+    whole, one = (_score(y, values, classification) or 0.0 for values in (said_by(model, seen.spoken()), of_linear))
     return GlobalExplanation(
         regions=tuple(regions),
         shared=shared,
@@ -252,10 +252,6 @@ def _linear(X: Array, y: Any, classification: bool) -> Any:
     if parts < 2 or len(y) > _MANY:
         return linear.fit(X, y).predict(X)
     return cross_val_predict(linear, X, y, cv=parts if classification else KFold(parts, shuffle=True, random_state=0))
-
-
-def _said(model: LocalMixture, score: Array) -> Any:
-    return model.classes_[(score > 0).astype(int)] if isinstance(model, LocalMixtureClassifier) else score
 
 
 def _apart(model: LocalMixture, seen: Seen, i: int, j: int) -> Any:

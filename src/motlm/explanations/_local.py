@@ -11,7 +11,7 @@ import numpy as np
 
 from .._typing import AnyArray, Array, Integers
 from ..estimators import LocalMixture, LocalMixtureClassifier
-from ._common import Seen, checked, groups_of, html_table, number, plain, region_name, table_of, values_of
+from ._common import Seen, checked, groups_of, html_table, number, plain, region_name, said_by, table_of, values_of
 
 __all__ = ["LocalExplanation", "RowExplanation", "explain_local"]
 
@@ -224,7 +224,7 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
     return LocalExplanation(
         feature_names=tuple(group.name for group in groups),
         values=values_of(model, X),
-        prediction=model.classes_[(score > 0).astype(int)] if classification else score,
+        prediction=said_by(model, score),
         score=score,
         base=base,
         contributions=contributions,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..explanations._common import region_name
+
 __all__ = ["COLORS", "LABEL_COLORS", "LABEL_MARKERS", "MARKERS", "axes", "legend_outside", "model_names", "pyplot", "short"]
 
 # Okabe and Ito's palette, ordered so that neighbours differ in lightness too; black is the exterior's.
@@ -27,7 +29,7 @@ def axes(ax: Any, figsize: tuple[float, float]) -> Any:
 
 
 def model_names(n: int) -> list[str]:
-    return [*(f"locality {i}" for i in range(n)), "exterior"]
+    return [region_name(i, n) for i in range(n + 1)]
 
 
 def legend_outside(ax: Any, **options: Any) -> None:

@@ -10,7 +10,7 @@ from .._typing import AnyArray, Array
 from .._version import __version__
 from ..estimators import LocalMixture, LocalMixtureClassifier
 from ..explanations import GlobalExplanation
-from ..explanations._common import Group, Seen, groups_of, plain, values_of
+from ..explanations._common import Group, Seen, groups_of, plain, said_by, values_of
 from ..explanations._global import _score
 from ..fingerprints import row_keys
 from ..prediction import spoken
@@ -42,8 +42,7 @@ def payload(
         regions.append(entry)
     known, told = _seen_before(model, seen.encoded, y)
     fresh = ~known & told
-    said = seen.spoken()
-    answers = model.classes_[(said > 0).astype(int)] if isinstance(model, LocalMixtureClassifier) else said
+    answers = said_by(model, seen.spoken())
     content = {
         "title": title,
         "version": f"motlm {__version__}",
@@ -103,22 +102,16 @@ def _metric_name(model: LocalMixture) -> str:
 
 def _numbers(model: LocalMixture) -> dict[str, Any]:
     """What the page needs to predict."""
-    units, varies, posterior, metric = model._fitted.units, model._fitted.varies, model.posterior_, model._fitted.metric
-    n, d = posterior.n_localities, len(varies)
-    coef, center = np.zeros((n + 1, d)), np.zeros((n, d))
-    coef[:, varies] = posterior.coef
-    if model._fitted.points is None:
-        center[:, varies] = posterior.center
-    else:
-        center = model._fitted.points
+    units, metric = model._fitted.units, model._fitted.metric
+    coef, center = model._in_all_columns()
     return {
         "columns": list(model.exterior_.feature_names),
         "unit_center": units.center,
-        "inverse_scale": units.inverse_scale * varies,
+        "inverse_scale": units.inverse_scale * model._fitted.varies,
         "target_center": units.target_center,
         "target_scale": units.target_scale,
         "coef": coef,
-        "intercept": posterior.intercept,
+        "intercept": model.posterior_.intercept,
         "center": center,
         "radius": model._radius,
         "overlap": model.overlap,
@@ -146,8 +139,7 @@ def _feature(group: Group, values: AnyArray, exact: bool) -> dict[str, Any]:
         low, middle, high = np.floor(low), np.rint(middle), np.ceil(high)
     digits = 12 if exact else 6
     low, middle, high = (float(f"{value:.{digits}g}") for value in (low, middle, high))
-    yes_or_no = bool(np.isin(numbers, (0.0, 1.0)).all())
-    return {**entry, "low": low, "high": high, "usual": middle, "whole": whole, "binary": yes_or_no}
+    return {**entry, "low": low, "high": high, "usual": middle, "whole": whole}
 
 
 def _central(groups: list[Group], columns: dict[str, AnyArray], inside: Any) -> list[dict[str, Any]]:
@@ -188,8 +180,7 @@ def _rows(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyA
     shown = np.arange(total)
     if total > most:
         shown = np.sort(np.random.default_rng(0).permutation(total)[:most])
-    said = seen.spoken()
-    answers = model.classes_[(said > 0).astype(int)] if isinstance(model, LocalMixtureClassifier) else said
+    answers = said_by(model, seen.spoken())
     contradicted, n = seen.contradicted(model), len(seen.member)
     names = [*(f"locality {i}" for i in range(n)), "exterior", "several"]
     return {
