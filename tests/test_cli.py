@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
 import subprocess
@@ -15,16 +17,23 @@ import pytest
 from click.testing import CliRunner, Result
 
 import motlm as library
+from motlm.certificates import split
 from motlm.cli._commands import motlm
-from motlm.cli._tables import TableError, dialect_of, read_text, typed
+from motlm.cli._tables import TableError, opened, typed
+from motlm.cli._tables import read_text as read_source
 
 FAST = ["--localities", "1", "--time-limit", "5s"]
 
 
-def run(*arguments: object, code: int = 0) -> Result:
+def read_text(path: Path) -> tuple[pd.DataFrame, str]:
+    with opened(path) as source:
+        return read_source(source)
+
+
+def run(*arguments: object, code: int = 0, stdin: bytes | None = None) -> Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = CliRunner().invoke(motlm, [str(one) for one in arguments])
+        result = CliRunner().invoke(motlm, [str(one) for one in arguments], input=stdin)
     assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
     return result
 
@@ -113,6 +122,34 @@ def test_missing_values_are_an_error_unless_told(tmp_path: Path) -> None:
     assert "1 missing values of 'region' replaced by" in imputed
 
 
+def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_kept(tmp_path: Path) -> None:
+    frame = clients()
+    rest, sealed = split(240, 0.3, 0)
+    frame.loc[sealed, "age"] += 1000
+    frame.loc[[int(rest[0]), int(sealed[0])], "age"] = np.nan
+    frame.loc[rest[:3], "region"] = None
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    base = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", *FAST]
+    run(*base, "--missing", "impute", "--model", tmp_path / "m.json")
+    model = library.load(tmp_path / "m.json")
+    assert model.table_.target == "default"
+    median, most = frame.loc[rest, "age"].median(), frame.loc[rest, "region"].mode()[0]
+    assert (model.table_.fill["age"], model.table_.fill["region"]) == (median, most)
+    new = clients(6).astype(object)
+    new.loc[1, "age"], new.loc[2, "region"], new.loc[3, "income"], new.loc[4, "owner"] = None, "", "?", None
+    new.to_csv(tmp_path / "new.csv", index=False)
+    run("predict", tmp_path / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
+    said = pd.read_csv(tmp_path / "o.csv")
+    assert said["note"].fillna("").str.contains("is missing, .* stands in").tolist() == [False, True, True, True, True, False]
+    whole = clients(6)[["age", "income", "region", "owner"]].assign(owner=lambda f: f["owner"].astype(float))
+    fill = model.table_.fill
+    whole.loc[1, "age"], whole.loc[2, "region"], whole.loc[3, "income"] = fill["age"], fill["region"], fill["income"]
+    whole.loc[4, "owner"] = fill["owner"]
+    np.testing.assert_array_equal(said["probability of yes"], model.predict_proba(whole)[:, 1])
+    told = run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 1)
+    assert f"row 1: column 'age' is missing, {median} stands in" in told.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -139,8 +176,8 @@ def test_mistakes_are_one_line(folder: Path, options: list[str], message: str) -
 def test_dialects_are_found(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_bytes("größe;preis\n1,5;2,25\n3,0;4\n".encode("cp1252"))
-    assert dialect_of(path).words == "semicolon-separated, cp1252"
     assert typed(read_text(path)[0])["größe"].tolist() == [1.5, 3.0]
+    assert read_text(path)[1] == "semicolon-separated, cp1252"
     path.write_bytes(b"\xef\xbb\xbfa\tb\n1\tx\n")
     frame, how = read_text(path)
     assert list(frame.columns) == ["a", "b"]
@@ -186,7 +223,7 @@ def test_codes_mean_the_same_everywhere(tmp_path: Path) -> None:
     codes = frame[frame["c"] == "007"][:5]
     codes.to_csv(tmp_path / "new.csv", index=False)
     result = run("predict", tmp_path / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
-    assert "has not seen" not in result.output
+    assert "note" not in result.output
     model = library.load(tmp_path / "m.json")
     rows = codes[["a", "c"]].assign(t=(codes["t"] == "TRUE").astype(float))
     assert pd.read_csv(tmp_path / "o.csv")["prediction"].tolist() == model.predict(rows).tolist()
@@ -196,7 +233,7 @@ def test_codes_mean_the_same_everywhere(tmp_path: Path) -> None:
     odd = codes.assign(c="moon")
     odd.to_csv(tmp_path / "odd.csv", index=False)
     result = run("predict", tmp_path / "m.json", tmp_path / "odd.csv", "-o", tmp_path / "o2.csv")
-    assert "5 rows have a category that the model has not seen" in result.output
+    assert "5 rows were scored with something that fit had not seen or that is missing" in result.output
     assert pd.read_csv(tmp_path / "o2.csv")["note"].str.contains("'moon' is unknown").all()
     assert (
         "has the name of a column that predict writes"
@@ -261,9 +298,42 @@ def test_in_a_pipe(folder: Path) -> None:
     """As a program of its own: results on standard output, the rest on standard error."""
     command = [sys.executable, "-m", "motlm.cli", "predict", str(folder / "m.json"), str(folder / "data.csv")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
-    assert done.stdout.startswith("row,prediction,probability of no,probability of yes,said_by,ambiguous,reason,note\n")
+    assert done.stdout.startswith("row,client,prediction,probability of no,probability of yes,said_by,ambiguous,reason,note\n")
     assert len(done.stdout.splitlines()) == 241
     assert done.stderr.strip() == "240 rows"
+
+
+def test_tables_from_standard_input_and_packed_ones(folder: Path, tmp_path: Path) -> None:
+    frame = clients()
+    expected = run("predict", folder / "m.json", folder / "data.csv").stdout
+    frame.to_parquet(tmp_path / "d.parquet")
+    frame.to_excel(tmp_path / "d.xlsx", index=False)
+    for name in ("d.parquet", "d.xlsx"):
+        assert run("predict", folder / "m.json", "-", stdin=(tmp_path / name).read_bytes()).stdout == expected
+    text = (folder / "data.csv").read_bytes()
+    assert run("predict", folder / "m.json", "-", "-o", "-", stdin=text).stdout == expected
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(text))
+    assert run("predict", folder / "m.json", tmp_path / "d.csv.gz").stdout == expected
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(text)[:-9])
+    assert "cut.csv.gz could not be read" in run("predict", folder / "m.json", tmp_path / "cut.csv.gz", code=1).output
+    assert "standard input is empty" in run("predict", folder / "m.json", "-", stdin=b"", code=1).output
+    told = run("fit", "-", "--target", "default", "--id", "client", "--drop", "loss", *FAST, stdin=text)
+    assert "standard input: 240 rows, 7 columns (comma-separated, utf-8)" in told.stderr
+    os.mkfifo(tmp_path / "pipe")
+    write = f"cat {folder / 'data.csv'} > {tmp_path / 'pipe'}"
+    with subprocess.Popen(["sh", "-c", write]):
+        assert run("predict", folder / "m.json", tmp_path / "pipe").stdout == expected
+
+
+def test_predict_as_json(folder: Path) -> None:
+    lines = run("predict", folder / "m.json", folder / "data.csv", "--json").stdout.splitlines()
+    table = pd.read_csv(io.StringIO(run("predict", folder / "m.json", folder / "data.csv").stdout))
+    assert len(lines) == 240
+    one = json.loads(lines[17])
+    assert list(one) == list(table.columns)
+    assert one["row"] == 17
+    assert one["client"] == "c17"
+    assert one["probability of yes"] == table["probability of yes"][17]
 
 
 # -- the others -----------------------------------------------------------------------------------------------------------
@@ -283,20 +353,31 @@ def test_report_and_certify(folder: Path, tmp_path: Path) -> None:
     report = tmp_path / "r.html"
     run("report", folder / "m.json", folder / "data.csv", "--target", "default", "-o", report)
     assert "default, from data.csv" in report.read_text()
-    refused = run("certify", folder / "m.json", folder / "data.csv", "--target", "default", code=1).output
+    facts = json.loads(run("report", folder / "m.json", folder / "data.csv", "-o", report, "--force", "--json").stdout)
+    assert facts["report"] == str(report)
+    assert facts["rows"] == 240
+    refused = run("certify", folder / "m.json", folder / "data.csv", code=1).output
     assert "are among the 168 that the model was made from" in refused
     rng = np.random.default_rng(9)
     fresh = clients(600).sample(frac=1, random_state=1).assign(age=lambda f: f["age"] + rng.normal(0, 0.5, len(f)))
     fresh.to_csv(tmp_path / "fresh.csv", index=False)
     model = tmp_path / "m.json"
     model.write_text((folder / "m.json").read_text())
-    text = run(
-        "certify", model, tmp_path / "fresh.csv", "--target", "default", "--population", "clients of 2026", "--save"
-    ).output
+    base = ["certify", model, tmp_path / "fresh.csv", "--population", "clients of 2026", "--save"]
+    assert "holds a certificate already" in run(*base, code=1).output
+    text = run(*base, "--force").output
     assert "of clients of 2026" in text
     assert library.load(model).certificate_.protocol.startswith("audit on 600 rows")
     content = json.loads(run("certify", model, tmp_path / "fresh.csv", "--target", "default", "--json").stdout)
     assert content["statements"][0]["n_rows"] == 600
+    assert (
+        "--target 'wealth' is not a column"
+        in run("report", model, tmp_path / "fresh.csv", "--target", "wealth", "-o", tmp_path / "x.html", code=1).output
+    )
+    plain = library.load(model)
+    del plain.table_
+    plain.save(model)
+    assert "say it with --target" in run("certify", model, tmp_path / "fresh.csv", code=1).output
 
 
 def test_demo_and_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,6 +386,8 @@ def test_demo_and_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (tmp_path / "demo" / "report.html").exists()
     assert (tmp_path / "demo" / "model.json").exists()
     assert "exists" in run("demo", "-o", tmp_path / "demo", code=1).output
+    facts = json.loads(run("demo", "-o", tmp_path / "demo", "--force", "--json").stdout)
+    assert facts["certificate"]["statements"][0]["code"] == "C1"
     assert "Banana" in run("datasets", "list").output
     assert len(json.loads(run("datasets", "list", "--json").output)) == 16
     assert "no set 'iris'" in run("datasets", "fetch", "iris", code=1).output

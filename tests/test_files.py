@@ -18,6 +18,7 @@ import motlm
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, ModelFileError, Prior, Units
 from motlm.certificates import audit, certify, verify
 from motlm.certificates._guards import model_hash
+from motlm.columns import Table
 from motlm.datasets import make_clf_case1, make_reg_case2
 from motlm.files import _checksum, from_document, to_document
 
@@ -59,6 +60,9 @@ def models() -> dict[str, tuple]:
         ),
         "objects": (LocalMixtureClassifier(1, **QUICK).fit(table, label.astype(object)), table),
     }
+    named = copy.deepcopy(made["table"][0])
+    named.table_ = Table("label", "client", {"a": 0.25, "c": "<z>", 'größe, "in" €': 10**6})
+    made["told"] = (named, table)
     made["certified"] = (certify(LocalMixtureClassifier(points_of_interest=[[-1, 0], [1, 0]], **QUICK), X, y).model, X)
     return made
 
@@ -82,6 +86,7 @@ NAMES = [
     "float32",
     "table",
     "objects",
+    "told",
     "certified",
 ]
 
@@ -166,6 +171,22 @@ def test_what_cannot_be_saved(every, tmp_path: Path) -> None:
 
 def chebyshev(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.abs(a - b).max())
+
+
+@pytest.mark.parametrize(
+    ("table", "match"),
+    [
+        (Table("label", None, {"moon": 1.0}), r"table\.fill should be values for columns of the model; got 'moon'"),
+        (Table("label", None, {"a": "x"}), r"table\.fill\.a should be a number; got 'x'"),
+        (Table("label", None, {"c": "moon"}), r"table\.fill\.c should be a level of the column; got 'moon'"),
+        (Table("label", 3, {}), r"table\.id_column should be a text or null; got 3"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_told_of_a_table_is_checked(table: Table, match: str, every) -> None:
+    model = copy.copy(every["told"][0])
+    model.table_ = table
+    with pytest.raises(ModelFileError, match=match):
+        from_document(to_document(model))
 
 
 # -- bad files ------------------------------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ._typing import AnyArray, Array, Booleans
 
 __all__ = [
     "Columns",
+    "Table",
     "check_finite",
     "check_present",
     "columns_of",
@@ -95,6 +96,15 @@ def check_finite(X: Array, names: tuple[str, ...], what: str) -> None:
         f"Input {what} contains {kind}: column {names[column]!r}, row {row} (of {bad} such value{'s' * (bad > 1)} in all). "
         "motlm has no rule for missing values: drop or impute them first."
     )
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is known of a model's table beyond its columns, as the command line keeps it: `model.table_`."""
+
+    target: str  # the column that is predicted
+    id_column: str | None = None  # the column that names the rows
+    fill: Mapping[str, float | str] = field(default_factory=dict)  # what stands in for missing values of a column
 
 
 @dataclass(frozen=True)

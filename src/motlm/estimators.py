@@ -71,7 +71,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _fit(self, table: Table, points: Array | None, names: tuple[str, ...], validation: Callable[[], Table | None]) -> None:
         """Merge equal rows, choose n and lambda if there is a choice, search, drop what no row belongs to, keep."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        self.__dict__.pop("certificate_", None)  # it was of another model
+        for name in ("certificate_", "table_"):  # they were of another model
+            self.__dict__.pop(name, None)
         if isinstance(self.standardize, Units):
             self._check_units(self.standardize, names)
         varies = moments(table.X, table.weight / table.weight.sum())[1] > 0

@@ -22,7 +22,7 @@ from sklearn.metrics.pairwise import _VALID_METRICS
 
 from ._typing import AnyArray, Array
 from ._version import __version__
-from .columns import Columns
+from .columns import Columns, Table
 from .combinations import COMBINATIONS
 from .fingerprints import SIZE, Fingerprint
 from .localities import Locality, LocalModel, Units
@@ -34,12 +34,14 @@ from .problem import NO_ROWS, Metric, Problem
 
 __all__ = ["SCHEMA", "ModelFileError", "from_document", "load", "mode_of", "save", "to_document", "write_atomically"]
 
-FORMAT, SCHEMA = "motlm model", 1
+FORMAT, SCHEMA = "motlm model", 2
 LARGEST = 64 * 2**20  # bytes of a file that is read
 WIDEST = 100_000  # encoded columns
 DEEPEST = 20  # levels of nesting; the schema has six
 _ESTIMATORS = ("LocalMixtureClassifier", "LocalMixtureRegressor")
-_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}  # from schema k to k + 1
+_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {  # from schema k to k + 1
+    1: lambda content: {**content, "schema": 2, "table": None},
+}
 _DTYPES = (
     "bool",
     "int8",
@@ -117,6 +119,7 @@ def to_document(model: Any) -> dict[str, Any]:
         },
         "path": [{one.name: _scalar(getattr(record, one.name)) for one in fields(Record)} for record in model.path_],
         "fingerprint": _fingerprint(model._fingerprint),
+        "table": _table(getattr(model, "table_", None)),
         "certificate": None if certificate is None else certificate.to_dict(),
     }
     return {**content, "checksum": _checksum(content)}
@@ -260,6 +263,13 @@ def _labelled(classes: AnyArray) -> dict[str, Any]:
     if dtype not in _DTYPES:
         raise ModelFileError(f"labels of type {classes.dtype} cannot be saved; use text or numbers, or pickle the model.")
     return {"dtype": dtype, "values": [_scalar(value) for value in classes.tolist()]}
+
+
+def _table(table: Table | None) -> dict[str, Any] | None:
+    if table is None:
+        return None
+    fill = {name: _scalar(value) for name, value in table.fill.items()}
+    return {"target": table.target, "id_column": table.id_column, "fill": fill}
 
 
 def _fingerprint(mark: Fingerprint) -> dict[str, Any]:
@@ -532,6 +542,9 @@ def _built(read: _Reader) -> Any:
     _read_training(model, read.part("training"), classification)
     model.path_ = [_read_record(_Reader(_object(one, f"path.{i}"), f"path.{i}.")) for i, one in enumerate(read.sequence("path"))]
     model._fingerprint = _read_fingerprint(read.part("fingerprint"))
+    table = read.take("table", (dict, type(None)), "an object or null")
+    if table is not None:
+        model.table_ = _read_table(_Reader(table, "table."), columns)
     certificate = read.take("certificate", (dict, type(None)), "an object or null")
     if certificate is not None:
         try:
@@ -616,6 +629,20 @@ def _columns(read: _Reader) -> tuple[Columns, Array, tuple[str, ...] | None]:
             raise read.fail("feature_names_in", "the same as names", names_in)
     read.done()
     return columns, typical, names_in
+
+
+def _read_table(read: _Reader, columns: Columns) -> Table:
+    target, id_column = read.text("target"), read.take("id_column", (str, type(None)), "a text or null")
+    levels, fill = dict(zip(columns.names, columns.levels, strict=True)), read.part("fill")
+    for name, value in fill.content.items():
+        if name not in levels:
+            raise read.fail("fill", "values for columns of the model", name)
+        if levels[name] is None:
+            fill.number(name)
+        elif value not in (levels[name] or ()):
+            raise fill.fail(name, "a level of the column", value)
+    read.done()
+    return Table(target, id_column, dict(fill.content))
 
 
 def _read_units(read: _Reader, d: int) -> Units:

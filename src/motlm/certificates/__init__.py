@@ -1,6 +1,6 @@
 """Certificates: bounds on the risk of a model that hold with a stated confidence, in words that can be quoted."""
 
-from ._protocol import Certified, audit, certify, certify_without_split, prediction_interval, verify, whole_sample
+from ._protocol import Certified, audit, certify, certify_without_split, prediction_interval, split, verify, whole_sample
 from ._statements import Certificate, CertificateError, Ledger, Statement
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "certify",
     "certify_without_split",
     "prediction_interval",
+    "split",
     "verify",
     "whole_sample",
 ]

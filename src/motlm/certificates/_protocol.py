@@ -55,7 +55,7 @@ from ._guards import (
 )
 from ._statements import Certificate, CertificateError, Ledger, Statement
 
-__all__ = ["Certified", "audit", "certify", "certify_without_split", "prediction_interval", "verify", "whole_sample"]
+__all__ = ["Certified", "audit", "certify", "certify_without_split", "prediction_interval", "split", "verify", "whole_sample"]
 
 _ISSUER = f"motlm {__version__}"
 _PRIOR = "The prior, its units included, the points of interest and the other settings were fixed without these rows."
@@ -165,6 +165,24 @@ def certify(
     return issued(evidence, delta, spend, protocol, notes)
 
 
+def split(n_rows: int, sealed: float = 0.5, random_state: int = 0) -> tuple[AnyArray, AnyArray]:
+    """Which rows `certify` fits on, and which it keeps sealed: indices, in order.
+
+    Whatever is done to a table before `certify` may look at the first only, such as the values that stand in for missing ones.
+
+    Examples
+    --------
+    >>> from motlm.certificates import split
+    >>> split(10, sealed=0.3, random_state=0)
+    (array([0, 1, 3, 5, 7, 8, 9]), array([2, 4, 6]))
+    """
+    order = np.random.default_rng(random_state).permutation(n_rows)
+    n_sealed = round(sealed * n_rows)
+    if not 1 <= n_sealed < n_rows:
+        raise CertificateError(f"{n_rows} rows cannot be split into some to fit on and some to seal; give more rows.")
+    return np.sort(order[n_sealed:]), np.sort(order[:n_sealed])
+
+
 def sealed_evidence(
     estimator: Any,
     X: Any,
@@ -181,11 +199,7 @@ def sealed_evidence(
 ) -> tuple[Evidence, str, list[str | None]]:
     """Split, fit, and let the model speak of the sealed rows; with the protocol in words, and notes."""
     y = _targets(X, y)
-    order = np.random.default_rng(random_state).permutation(len(y))
-    n_sealed = round(sealed * len(y))
-    if not 1 <= n_sealed < len(y):
-        raise CertificateError(f"{len(y)} rows cannot be split into some to fit on and some to seal; give more rows.")
-    kept, first = np.sort(order[:n_sealed]), np.sort(order[n_sealed:])
+    first, kept = split(len(y), sealed, random_state)
     X0, y0, X1, y1 = _safe_indexing(X, first), y[first], _safe_indexing(X, kept), y[kept]
     classification = _is_classifier(estimator)
     _refuse_idle(classification, tolerance=tolerance, clip=clip)
@@ -229,7 +243,7 @@ def sealed_evidence(
         rows="sealed rows",
         trusted=False,
     )
-    protocol = f"split of {len(y)} rows: {len(first)} to fit on, {n_sealed} sealed, seed {random_state}"
+    protocol = f"split of {len(y)} rows: {len(first)} to fit on, {len(kept)} sealed, seed {random_state}"
     return evidence, protocol, notes
 
 

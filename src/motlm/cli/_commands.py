@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,15 @@ from rich.console import Console
 from rich.table import Table
 
 from .._version import __version__
-from ..certificates import CertificateError, audit, certify
+from ..certificates import CertificateError, audit, certify, split
 from ..columns import Columns
+from ..columns import Table as ModelTable
 from ..datasets import KEEL, data_folder, load_keel
 from ..estimators import LocalMixture, LocalMixtureClassifier, LocalMixtureRegressor
 from ..explanations import counterfactual, explain_global, explain_local
 from ..explanations._common import plain
 from ..files import ModelFileError, load, mode_of, write_atomically
-from ._tables import TableError, read_chunks, read_text, scorable, typed, words_of
+from ._tables import Source, TableError, opened, read_chunks, read_text, scorable, typed, words_of
 
 __all__ = ["motlm"]
 
@@ -108,6 +109,11 @@ def _noted(work: Callable[[], Any]) -> Any:
     return result
 
 
+def _table(place: Path) -> Source:
+    """A table that can be read until the command ends."""
+    return click.get_current_context().with_resource(opened(place))
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
 file = click.Path(path_type=Path)
@@ -158,10 +164,11 @@ def fit(
     _refuse_existing(force, model_path, report_path)
     if report_path is not None:
         _need_report()
-    text, how = read_text(data)
-    _say(f"{data}: {len(text)} rows, {len(text.columns)} columns ({how})")
+    source = _table(data)
+    text, how = read_text(source)
+    _say(f"{source.name}: {len(text)} rows, {len(text.columns)} columns ({how})")
     if text.empty:
-        raise click.ClickException(f"{data} has no rows.")
+        raise click.ClickException(f"{source.name} has no rows.")
     frame = typed(text)
     _column(frame, target, "--target")
     for name, option in ((weights, "--weights"), (id_column, "--id")):
@@ -179,7 +186,8 @@ def fit(
     features = frame.drop(columns=[name for name in {target, weights, id_column, *left_out} if name is not None])
     if features.shape[1] == 0:
         raise click.ClickException("no column is left to predict from.")
-    features = _complete(features, missing, sealed, seed)
+    features, fill = _complete(features.reset_index(drop=True), missing, sealed, seed)
+    frame = frame.reset_index(drop=True)
     y = frame.loc[features.index, target]
     weight = None if weights is None else pd.to_numeric(frame.loc[features.index, weights], errors="coerce")
     for name, words in words_of(features):
@@ -199,15 +207,14 @@ def fit(
         raise click.BadParameter(f"{localities!r} is neither auto nor a number.", param_hint="--localities")
     estimator = (LocalMixtureClassifier if classification else LocalMixtureRegressor)(**options)
     features = features.reset_index(drop=True)
-    order = np.random.default_rng(seed).permutation(len(labels))
-    held = np.sort(order[: round(sealed * len(labels))])
+    rest, held = split(len(labels), sealed, seed)
     if weight is None:
         model, certificate = _noted(lambda: certify(estimator, features, labels, sealed=sealed, random_state=seed))
     else:
-        rest = np.setdiff1d(np.arange(len(labels)), held)
         values = weight.to_numpy()
         model = _noted(lambda: estimator.fit(features.iloc[rest], labels[rest], sample_weight=values[rest]))
         certificate = None
+    model.table_ = ModelTable(target, id_column, fill)
     score = model.score(features.iloc[held], labels[held])
     explanation = explain_global(model, features.iloc[held], labels[held])
     if model_path is not None:
@@ -216,9 +223,9 @@ def fit(
     if report_path is not None:
         from ..report import render
 
-        render(model, features.iloc[held], labels[held], report_path, title=title or f"{target}, from {data.name}")
+        render(model, features.iloc[held], labels[held], report_path, title=title or f"{target}, from {source.title}")
         _say(f"report written to {report_path}")
-    name = "accuracy" if classification else "R2"
+    name = _score_name(model)
     if as_json:
         content = {
             "rows": len(labels), "held_out": len(held), name: score, "explanation": explanation.to_dict(),
@@ -232,6 +239,10 @@ def fit(
         click.echo("no certificate: weighted rows are not independent cases of one kind")
     else:
         click.echo(certificate.headline.sentence)
+
+
+def _score_name(model: LocalMixture) -> str:
+    return "accuracy" if isinstance(model, LocalMixtureClassifier) else "R2"
 
 
 def _need_report() -> None:
@@ -249,8 +260,28 @@ def _labels(y: pd.Series) -> Any:
     return values.astype(int) if len(np.unique(values)) == 2 and (values == np.rint(values)).all() else values
 
 
-def _complete(features: pd.DataFrame, missing: str, sealed: float, seed: int) -> pd.DataFrame:
+def _complete(features: pd.DataFrame, missing: str, sealed: float, seed: int) -> tuple[pd.DataFrame, dict[str, float | str]]:
+    """Rows without holes, and what stands in for missing values: found from the rows that are not sealed."""
     holes = features.isna().any(axis=1)
+    if missing != "impute":
+        return _without_holes(features, holes, missing), {}
+    known = features.iloc[split(len(features), sealed, seed)[0]]
+    filled, fill = features.copy(), {}
+    for name in features.columns:
+        column = known[name].dropna()
+        if column.empty:
+            if features[name].isna().any():
+                raise click.ClickException(f"column {name!r} has no value in the rows to fit on; --drop it.")
+            continue
+        numbers = column.dtype == float
+        fill[str(name)] = float(column.median()) if numbers else str(column.mode().iloc[0])
+        if features[name].isna().any():
+            _say(f"{int(features[name].isna().sum())} missing values of {name!r} replaced by {fill[str(name)]!r}")
+            filled[name] = features[name].fillna(fill[str(name)])
+    return filled, fill
+
+
+def _without_holes(features: pd.DataFrame, holes: pd.Series, missing: str) -> pd.DataFrame:
     if not holes.any():
         return features
     where = features.columns[features.isna().any()].tolist()
@@ -259,23 +290,10 @@ def _complete(features: pd.DataFrame, missing: str, sealed: float, seed: int) ->
             f"{int(holes.sum())} of {len(features)} rows have missing values, in {', '.join(map(repr, where[:5]))}"
             f"{', ..' if len(where) > 5 else ''}. Say what to do with --missing drop or --missing impute, or --drop the columns."
         )
-    if missing == "drop":
-        _say(f"{int(holes.sum())} rows with missing values left out")
-        features = features[~holes]
-        if features.empty:
-            raise click.ClickException("no row without missing values is left.")
-        return features
-    filled = features.copy()
-    for name in where:
-        column = filled[name]
-        value = (
-            column.median() if pd.api.types.is_numeric_dtype(column) else column.mode().iloc[0] if column.notna().any() else None
-        )
-        if value is None or value != value:
-            raise click.ClickException(f"column {name!r} has no value at all; --drop it.")
-        _say(f"{int(column.isna().sum())} missing values of {name!r} replaced by {value!r}")
-        filled[name] = column.fillna(value)
-    return filled
+    _say(f"{int(holes.sum())} rows with missing values left out")
+    if holes.all():
+        raise click.ClickException("no row without missing values is left.")
+    return features[~holes]
 
 
 def _is_number(y: pd.Series) -> bool:
@@ -299,27 +317,30 @@ def _is_classification(y: pd.Series, task: str) -> bool:
 
 
 def _points(path: Path, features: pd.DataFrame) -> pd.DataFrame:
-    text, _ = read_text(path)
+    source = _table(path)
+    text, _ = read_text(source)
     levels = [None if features[name].dtype == float else tuple(sorted(set(features[name]))) for name in features.columns]
-    rows = _read_rows(Columns(tuple(map(str, features.columns)), tuple(levels)), text, True, str(path))
-    _say(f"{len(rows)} typical cases from {path}")
+    rows = _read_rows(Columns(tuple(map(str, features.columns)), tuple(levels)), text, True, {}, source.name)
+    _say(f"{len(rows)} typical cases from {source.name}")
     return rows
 
 
-def _read_rows(columns: Columns, text: pd.DataFrame, refuse_unknown: bool, where: str) -> pd.DataFrame:
+def _read_rows(
+    columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: Mapping[str, float | str], where: str
+) -> pd.DataFrame:
     """Rows by the columns of a model; an error for the first that cannot be read."""
     lacking = [name for name in columns.names if name not in text.columns]
     if lacking:
         raise click.ClickException(f"{where} lacks the column {lacking[0]!r}; the model has {', '.join(columns.names)}.")
-    read = scorable(columns, text, refuse_unknown)
+    read = scorable(columns, text, refuse_unknown, fill)
     bad = np.flatnonzero(read.reason != "")
     if len(bad):
         more = f" ({len(bad)} such rows)" if len(bad) > 1 else ""
         raise click.ClickException(f"{where}, row {int(text.index[bad[0]])}: {read.reason[bad[0]]}{more}.")
     strange = int((read.note != "").sum())
     if strange:
-        first = read.note[read.note != ""][0]
-        _say(f"{strange} rows have a category that the model has not seen, which counts as the average: {first}")
+        first = int(np.flatnonzero(read.note != "")[0])
+        _say(f"{strange} rows are taken with a note; the first is row {int(text.index[first])}: {read.note[first]}")
     return read.rows
 
 
@@ -346,9 +367,10 @@ def _spread(model: LocalMixture) -> list[float]:
 @click.argument("model_path", metavar="MODEL", type=file)
 @click.argument("data", type=file)
 @click.option("-o", "--output", type=file, help="Where to write the CSV; standard output without it.")
-@click.option("--id", "id_column", help="Column to carry over, to know the rows by.")
+@click.option("--id", "id_column", help="Column to carry over, to know the rows by; without it the one that fit was told.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON, an object a line, instead of CSV.")
 @force_option
-def predict(model_path: Path, data: Path, output: Path | None, id_column: str | None, force: bool) -> None:
+def predict(model_path: Path, data: Path, output: Path | None, id_column: str | None, as_json: bool, force: bool) -> None:
     """Predict for the rows of a table: prediction, probability, who spoke, whether models contradict each other.
 
     Rows are read some at a time, so that files of any size need little memory. A row that cannot be scored is written with the
@@ -356,9 +378,13 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
 
     \b
     motlm predict model.json new.csv -o out.csv --id client
+    zcat new.csv.gz | motlm predict model.json - --json > out.jsonl
     """
+    if output == Path("-"):
+        output = None
     _refuse_existing(force, output)
     model = load(model_path)
+    source = _table(data)
     handle = None
     if output is None:
         stream: Any = sys.stdout
@@ -369,9 +395,12 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
         stream = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
     total = bad = strange = 0
     try:
-        for number, chunk in enumerate(read_chunks(data, CHUNK)):
+        for number, chunk in enumerate(read_chunks(source, CHUNK)):
             table = _predicted(model, chunk, id_column, total)
-            table.to_csv(stream, index=False, header=number == 0, lineterminator="\n")
+            if as_json:
+                stream.writelines(json.dumps(plain(one), ensure_ascii=False) + "\n" for one in table.to_dict("records"))
+            else:
+                table.to_csv(stream, index=False, header=number == 0, lineterminator="\n")
             total += len(table)
             bad, strange = bad + int((table["reason"] != "").sum()), strange + int((table["note"] != "").sum())
         stream.flush()
@@ -386,7 +415,7 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
         raise
     _say(f"{total} rows" + (f", of which {bad} could not be scored: see the column reason" if bad else ""))
     if strange:
-        _say(f"{strange} rows have a category that the model has not seen, which counts as the average: see the column note")
+        _say(f"{strange} rows were scored with something that fit had not seen or that is missing: see the column note")
     if bad:
         sys.exit(NOT_SCORED)
 
@@ -397,7 +426,10 @@ def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, 
         raise click.ClickException(
             f"the table lacks the column {lacking[0]!r}; the model needs {', '.join(model._columns.names)}."
         )
-    read = scorable(model._columns, chunk, model.handle_unknown == "error")
+    kept = _kept(model)
+    if id_column is None and kept.id_column in chunk.columns and kept.id_column not in model._columns.names:
+        id_column = kept.id_column
+    read = scorable(model._columns, chunk, model.handle_unknown == "error", kept.fill)
     sound = read.reason == ""
     n = len(model.localities_)
     names = np.array([*(f"locality {i}" for i in range(n)), "exterior", "several"], dtype=object)
@@ -424,14 +456,27 @@ def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, 
     return pd.DataFrame({**head, **made, "reason": read.reason, "note": np.where(sound, read.note, "")})
 
 
+def _kept(model: LocalMixture) -> ModelTable:
+    """What fit was told of the table, which files keep."""
+    return getattr(model, "table_", ModelTable(""))
+
+
+def _outcomes(model: LocalMixture, text: pd.DataFrame, target: str | None) -> tuple[Any, str]:
+    """The target column as the model has it, and its name."""
+    target = target if target is not None else _kept(model).target
+    if not target:
+        raise click.ClickException("the model does not say which column is its target; say it with --target.")
+    return _labels_for(model, _column(text, target, "--target")), target
+
+
 def _rows_for(model: LocalMixture, text: pd.DataFrame, where: str) -> Any:
-    rows = _read_rows(model._columns, text, model.handle_unknown == "error", where)
+    rows = _read_rows(model._columns, text, model.handle_unknown == "error", _kept(model).fill, where)
     return rows if hasattr(model, "feature_names_in_") else rows.to_numpy(dtype=float)
 
 
 def _whole(model: LocalMixture, text: pd.DataFrame) -> list[str]:
     """Columns that hold whole numbers only, in this table."""
-    read = scorable(model._columns, text, False)
+    read = scorable(model._columns, text, False, {})
     sound = read.rows[read.reason == ""]
     numeric = [name for name, levels in zip(model._columns.names, model._columns.levels, strict=True) if levels is None]
     return [name for name in numeric if len(sound) > 1 and (sound[name] == np.rint(sound[name])).all()]
@@ -467,10 +512,11 @@ def explain(model_path: Path, data: Path, row: int, wanted: float | None, fixed:
     motlm explain model.json new.csv --row 17 --fixed age,region
     """
     model = load(model_path)
-    text, _ = read_text(data)
+    source = _table(data)
+    text, _ = read_text(source)
     if row >= len(text):
         raise click.ClickException(f"--row {row} of {len(text)} rows, which are numbered from 0 to {len(text) - 1}.")
-    X = _rows_for(model, text.iloc[[row]], str(data))
+    X = _rows_for(model, text.iloc[[row]], source.name)
     one = explain_local(model, X)[0]
     other = None
     if isinstance(model, LocalMixtureClassifier) or wanted is not None:
@@ -487,49 +533,61 @@ def explain(model_path: Path, data: Path, row: int, wanted: float | None, fixed:
 @motlm.command()
 @click.argument("model_path", metavar="MODEL", type=file)
 @click.argument("data", type=file)
-@click.option("--target", required=True, help="Column that holds the outcome.")
+@click.option("--target", help="Column that holds the outcome; without it the one that fit was told.")
 @click.option("-o", "--output", type=file, required=True, help="Where to write the HTML file.")
 @click.option("--title", default=None)
 @click.option("--include-rows", is_flag=True, help="Put rows into the report; they may be private.")
+@json_option
 @force_option
-def report(model_path: Path, data: Path, target: str, output: Path, title: str | None, include_rows: bool, force: bool) -> None:
-    """Write a report of a model and some rows: one HTML file with a form to try a case."""
+def report(
+    model_path: Path, data: Path, target: str | None, output: Path, title: str | None, include_rows: bool, as_json: bool,
+    force: bool,
+) -> None:  # fmt: skip
+    """Write a report of a model and some rows: one HTML file with a form to try a case.
+
+    \b
+    motlm report model.json later.csv -o report.html
+    """
     from ..report import render
 
     _refuse_existing(force, output)
     _need_report()
     model = load(model_path)
-    text, _ = read_text(data)
-    y = _labels_for(model, _column(text, target, "--target"))
-    render(
-        model,
-        _rows_for(model, text, str(data)),
-        y,
-        output,
-        title=title or f"{target}, from {data.name}",
-        include_rows=include_rows,
-    )
+    source = _table(data)
+    text, _ = read_text(source)
+    y, target = _outcomes(model, text, target)
+    X = _rows_for(model, text, source.name)
+    render(model, X, y, output, title=title or f"{target}, from {source.title}", include_rows=include_rows)
     _say(f"report written to {output}")
+    if as_json:
+        score = {_score_name(model): model.score(X, y)}
+        click.echo(json.dumps(plain({"report": str(output), "rows": len(y), **score})))
 
 
 @motlm.command("certify")
 @click.argument("model_path", metavar="MODEL", type=file)
 @click.argument("data", type=file)
-@click.option("--target", required=True, help="Column that holds the outcome.")
+@click.option("--target", help="Column that holds the outcome; without it the one that fit was told.")
 @click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
 @click.option("--population", default="future cases drawn like these", show_default=True, help="What the cases are called.")
 @click.option("--save", is_flag=True, help="Put the certificate into the model file.")
 @json_option
-def certify_command(model_path: Path, data: Path, target: str, delta: float, population: str, save: bool, as_json: bool) -> None:
+@force_option
+def certify_command(
+    model_path: Path, data: Path, target: str | None, delta: float, population: str, save: bool, as_json: bool, force: bool
+) -> None:  # fmt: skip
     """Certify a model on rows that it has never seen; rows that it was made from are refused.
 
     \b
-    motlm certify model.json later.csv --target default --save
+    motlm certify model.json later.csv --save --force
     """
     model = load(model_path)
-    text, _ = read_text(data)
-    y = _labels_for(model, _column(text, target, "--target"))
-    X = _rows_for(model, text, str(data))
+    if save and not force and hasattr(model, "certificate_"):
+        raise click.ClickException(f"{model_path} holds a certificate already; give --force to replace it.")
+    source = _table(data)
+    text, _ = read_text(source)
+    y, _ = _outcomes(model, text, target)
+    X = _rows_for(model, text, source.name)
     certificate = _noted(lambda: audit(model, X, y, delta=delta, population=population))
     if save:
         model.certificate_ = certificate
@@ -540,8 +598,9 @@ def certify_command(model_path: Path, data: Path, target: str, delta: float, pop
 
 @motlm.command()
 @click.option("-o", "--output", type=file, default=Path("motlm-demo"), show_default=True, help="Folder to write to.")
+@json_option
 @force_option
-def demo(output: Path, force: bool) -> None:
+def demo(output: Path, as_json: bool, force: bool) -> None:
     """Fit, certify and report a model of an embedded set."""
     from ..datasets import make_clf_case2
     from ..report import render
@@ -553,10 +612,16 @@ def demo(output: Path, force: bool) -> None:
     points = pd.DataFrame({"east": [-1.4, 0.0, 1.4], "north": [0.0, 0.75, 0.0]})
     estimator = LocalMixtureClassifier(points_of_interest=points, standardize=False, random_state=0)
     model, certificate = certify(estimator, frame, y)
-    click.echo(_summary(model, explain_global(model, frame, y)))
+    explanation = explain_global(model, frame, y)
+    saved = model.save(output / "model.json")
+    page = render(model, frame, y, output / "report.html", title="Case 2 of the paper")
+    if as_json:
+        content = {"model": str(saved), "report": str(page), "explanation": explanation.to_dict()}
+        click.echo(json.dumps(plain({**content, "certificate": certificate.to_dict()})))
+        return
+    click.echo(_summary(model, explanation))
     click.echo(certificate.headline.sentence)
-    click.echo(f"model:  {model.save(output / 'model.json')}")
-    click.echo(f"report: {render(model, frame, y, output / 'report.html', title='Case 2 of the paper')}")
+    click.echo(f"model:  {saved}\nreport: {page}")
 
 
 @motlm.group()
@@ -582,16 +647,22 @@ def list_sets(as_json: bool) -> None:
 @datasets.command("fetch")
 @click.argument("name")
 @click.option("-o", "--output", type=file, help="Write it as a CSV file.")
+@json_option
 @force_option
-def fetch(name: str, output: Path | None, force: bool) -> None:
-    """Download a set (or find it in MOTLM_DATA), and write it as CSV."""
+def fetch(name: str, output: Path | None, as_json: bool, force: bool) -> None:
+    """Download a set (or find it in MOTLM_DATA), and write it as CSV, or with --json as an object a line.
+
+    \b
+    motlm datasets fetch german -o german.csv
+    """
     known = [one.name for one in KEEL]
     if name not in known:
         raise click.ClickException(f"no set {name!r}; there are {', '.join(known)}.")
     _refuse_existing(force, output)
     frame = load_keel(name, as_frame=True).frame
+    content = frame.to_json(orient="records", lines=True, force_ascii=False) if as_json else frame.to_csv(index=False)
     if output is None:
-        frame.to_csv(sys.stdout, index=False)
+        click.echo(content, nl=False)
     else:
-        write_atomically(output, frame.to_csv(index=False))
+        write_atomically(output, content)
         _say(f"{len(frame)} rows written to {output}")

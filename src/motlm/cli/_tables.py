@@ -7,8 +7,13 @@ What a column is, is decided once, when a model is fitted; later tables are read
 from __future__ import annotations
 
 import csv
+import gzip
 import re
-from collections.abc import Iterator
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,17 +24,78 @@ import pandas as pd
 from ..columns import Columns
 from ..datasets import KeelFormatError, read_keel
 
-__all__ = ["Dialect", "TableError", "dialect_of", "read_chunks", "read_text", "scorable", "typed", "words_of"]
+__all__ = ["Dialect", "Source", "TableError", "dialect_of", "opened", "read_chunks", "read_text", "scorable", "typed", "words_of"]
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<null>", "?", "#N/A", "<NA>", "NaT")
 _SAMPLE = 2**16  # bytes that are looked at to find out how a file is written
 _DECIMAL_COMMA = re.compile(r"^[+-]?\d+,\d+([eE][+-]?\d+)?$")
 _CODE = re.compile(r"^[+-]?0\d")  # a number does not begin so: a code
 _TRUTH = {"true": "1", "false": "0"}
+_KINDS = {".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".dat": "keel"}
 
 
 class TableError(Exception):
     """A file that cannot be read as a table; the message is for the user."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table's bytes: where they are, what they are called, and how they are written (csv, parquet, excel or keel)."""
+
+    path: Path
+    name: str
+    kind: str
+
+    @property
+    def title(self) -> str:
+        """The name without its folder."""
+        return Path(self.name).name
+
+
+@contextmanager
+def opened(place: Path) -> Iterator[Source]:
+    """A file; or standard input for "-", a pipe, or a gzipped file, which are copied to a temporary file first."""
+    if str(place) == "-":
+        if sys.stdin.isatty():
+            raise TableError("standard input is a terminal; pipe a table into it, or give a file.")
+        with _copied(sys.stdin.buffer) as path:
+            yield Source(path, "standard input", _kind_of(path))
+        return
+    if not place.exists():
+        raise TableError(f"there is no file {place}.")
+    if place.is_dir():
+        raise TableError(f"{place} is a folder; give a file.")
+    if not place.is_file():
+        with place.open("rb") as stream, _copied(stream) as path:
+            yield Source(path, str(place), _kind_of(path))
+    elif place.suffix.lower() == ".gz":
+        try:
+            with gzip.open(place, "rb") as unpacked, _copied(unpacked) as path:
+                yield Source(path, str(place), _kind_of(path))
+        except (gzip.BadGzipFile, EOFError) as error:
+            raise TableError(f"{place} could not be read: {error}") from error
+    else:
+        yield Source(place, str(place), _KINDS.get(place.suffix.lower(), "csv"))
+
+
+@contextmanager
+def _copied(stream: Any) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="motlm-") as folder:
+        path = Path(folder) / "table"
+        with path.open("wb") as copy:
+            shutil.copyfileobj(stream, copy, 2**20)
+        yield path
+
+
+def _kind_of(path: Path) -> str:
+    """What a file without a name of its own begins like."""
+    with path.open("rb") as stream:
+        start = stream.read(2**12)
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith(b"PK\x03\x04"):
+        return "excel"
+    return "keel" if re.search(rb"^\s*@relation", start, re.IGNORECASE | re.MULTILINE) else "csv"
 
 
 @dataclass(frozen=True)
@@ -46,14 +112,14 @@ class Dialect:
         return f"{names[self.delimiter]}-separated, {self.encoding}"
 
 
-def dialect_of(path: Path) -> Dialect:
-    with path.open("rb") as stream:
+def dialect_of(source: Source) -> Dialect:
+    with source.path.open("rb") as stream:
         sample = stream.read(_SAMPLE)
         rest_is_utf8 = _is_utf8(sample, stream)
     if not sample.strip():
-        raise TableError(f"{path} is empty.")
+        raise TableError(f"{source.name} is empty.")
     if b"\0" in sample[:1000]:
-        raise TableError(f"{path} is not a text file; give CSV, Parquet (.parquet), Excel (.xlsx) or KEEL (.dat).")
+        raise TableError(f"{source.name} is not a text file; give CSV, Parquet (.parquet), Excel (.xlsx) or KEEL (.dat).")
     encoding = "cp1252" if not rest_is_utf8 else "utf-8-sig" if sample.startswith(b"\xef\xbb\xbf") else "utf-8"
     lines = sample.decode(encoding, errors="replace").splitlines()
     if len(sample) == _SAMPLE and len(lines) > 1:
@@ -67,7 +133,7 @@ def dialect_of(path: Path) -> Dialect:
     names = tuple(name.strip() for name in next(csv.reader(lines, delimiter=best, skipinitialspace=True)))
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
-        raise TableError(f"{path} has the column {twice[0]!r} more than once; rename one of them.")
+        raise TableError(f"{source.name} has the column {twice[0]!r} more than once; rename one of them.")
     return Dialect(best, encoding, names)
 
 
@@ -86,46 +152,36 @@ def _is_utf8(sample: bytes, stream: Any) -> bool:
     return True
 
 
-def _extension(path: Path) -> str:
-    if not path.exists():
-        raise TableError(f"there is no file {path}.")
-    if path.is_dir():
-        raise TableError(f"{path} is a folder; give a file.")
-    if not path.is_file():
-        raise TableError(f"{path} is not a plain file; write what comes through the pipe to one first.")
-    return path.suffix.lower()
-
-
-def read_chunks(path: Path, size: int) -> Iterator[pd.DataFrame]:
+def read_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
     """A table some rows at a time, every value as text."""
-    kind = _extension(path)
+    path, name = source.path, source.name
     try:
-        if kind == ".parquet":
+        if source.kind == "parquet":
             from pyarrow.parquet import ParquetFile
 
             names = None
             for batch in ParquetFile(path).iter_batches(batch_size=size):
                 names = batch.schema.names
-                yield _as_text(batch.to_pandas(), path)
+                yield _as_text(batch.to_pandas(), name)
             if names is None:
-                yield _as_text(pd.read_parquet(path), path)
-        elif kind in (".xlsx", ".xls", ".dat"):
-            frame = pd.read_excel(path, dtype=object) if kind != ".dat" else _keel(path)
-            text = _as_text(frame, path)
+                yield _as_text(pd.read_parquet(path), name)
+        elif source.kind in ("excel", "keel"):
+            frame = pd.read_excel(path, dtype=object) if source.kind == "excel" else _keel(path)
+            text = _as_text(frame, name)
             for start in range(0, max(len(text), 1), size):
                 yield text.iloc[start : start + size].reset_index(drop=True)
         else:
-            yield from _csv_chunks(path, size)
+            yield from _csv_chunks(source, size)
     except ImportError as error:
-        raise TableError(f"{path} needs another package: {error}") from error
+        raise TableError(f"{name} needs another package: {error}") from error
     except (ValueError, TypeError, KeelFormatError, pd.errors.ParserError, OSError, csv.Error) as error:
-        raise TableError(f"{path} could not be read: {error}") from error
+        raise TableError(f"{name} could not be read: {error}") from error
 
 
-def _csv_chunks(path: Path, size: int) -> Iterator[pd.DataFrame]:
-    dialect = dialect_of(path)
+def _csv_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
+    dialect = dialect_of(source)
     reader = pd.read_csv(
-        path,
+        source.path,
         sep=dialect.delimiter,
         encoding=dialect.encoding,
         dtype=str,
@@ -146,7 +202,7 @@ def _csv_chunks(path: Path, size: int) -> Iterator[pd.DataFrame]:
             more = chunk.pop("\0more").fillna("") != ""
             if more.any():
                 row, count = int(chunk.index[more][0]), len(dialect.names)
-                raise TableError(f"{path}: row {row} has more values than the header has names ({count}).")
+                raise TableError(f"{source.name}: row {row} has more values than the header has names ({count}).")
             yield chunk.fillna("").reset_index(drop=True)  # a row that is too short lacks its last values
     if not seen:
         yield pd.DataFrame({name: pd.Series(dtype=str) for name in dialect.names})
@@ -158,7 +214,7 @@ def _keel(path: Path) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(names, table.columns, strict=True)), columns=names)
 
 
-def _as_text(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+def _as_text(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     def text(value: Any) -> str:
         if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value):
             return ""
@@ -171,17 +227,16 @@ def _as_text(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     names = [str(name).strip() for name in frame.columns]
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
-        raise TableError(f"{path} has the column {twice[0]!r} more than once; rename one of them.")
+        raise TableError(f"{source} has the column {twice[0]!r} more than once; rename one of them.")
     values = {name: [text(value) for value in frame.iloc[:, j].tolist()] for j, name in enumerate(names)}
     return pd.DataFrame(values, columns=names, dtype=object)
 
 
-def read_text(path: Path) -> tuple[pd.DataFrame, str]:
+def read_text(source: Source) -> tuple[pd.DataFrame, str]:
     """A whole table, every value as text, and how it was read, in words."""
-    parts = list(read_chunks(path, 10**6))
-    kind = path.suffix.lower()
-    how = {".parquet": "Parquet", ".xlsx": "Excel, first sheet", ".xls": "Excel, first sheet", ".dat": "KEEL"}.get(kind)
-    return pd.concat(parts, ignore_index=True), how or dialect_of(path).words
+    parts = list(read_chunks(source, 10**6))
+    how = {"parquet": "Parquet", "excel": "Excel, first sheet", "keel": "KEEL"}.get(source.kind)
+    return pd.concat(parts, ignore_index=True), how or dialect_of(source).words
 
 
 def _missing(column: pd.Series) -> pd.Series:
@@ -240,18 +295,23 @@ class Scorable:
     note: np.ndarray
 
 
-def scorable(columns: Columns, text: pd.DataFrame, refuse_unknown: bool) -> Scorable:
-    """Texts read by the columns of a model."""
+def scorable(columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: Mapping[str, float | str]) -> Scorable:
+    """Texts read by the columns of a model; `fill` has what stands in for missing values."""
     reason, note = np.full(len(text), "", dtype=object), np.full(len(text), "", dtype=object)
 
     def tell(bad: np.ndarray, where: np.ndarray, words: Any) -> None:
-        for i in np.flatnonzero(bad & (where == "")):
-            where[i] = words(i)
+        for i in np.flatnonzero(bad):
+            where[i] += "; " * (where[i] != "") + words(i)
 
     made = {}
     for name, levels in zip(columns.names, columns.levels, strict=True):
         column = text[name].astype(str).str.strip()
         values, missing = column.to_numpy(dtype=object), _missing(column).to_numpy()
+        if name in fill:
+            value = str(fill[name])
+            tell(missing, note, lambda i, name=name, value=value: f"column {name!r} is missing, {value} stands in")
+            values = np.where(missing, value, values)
+            column, missing = pd.Series(values, index=column.index), np.zeros(len(values), dtype=bool)
         tell(missing, reason, lambda i, name=name: f"column {name!r} is missing")
         if levels is None:
             numbers = _numbers(column).to_numpy(dtype=float)
