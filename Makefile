@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint dist bench docs clean slow accuracy experiments coverage
+.PHONY: demo test lint dist bench docs clean slow accuracy experiments coverage minimum
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'motlm needs Python 3.11 or newer; this is ' + sys.version"
@@ -32,6 +32,14 @@ test: $(VENV)/test
 
 slow: $(VENV)/test
 	$(BIN)/python -m pytest -n $(JOBS) -m slow -rA
+
+# The tests with the lowest versions that are declared, in an environment of their own.
+minimum:
+	mkdir -p build
+	test -x build/minimum/bin/python || $(PYTHON) -m venv build/minimum
+	build/minimum/bin/python tests/minimum.py > build/constraints.txt
+	build/minimum/bin/python -m pip install --quiet --disable-pip-version-check --constraint build/constraints.txt --editable ".[test]"
+	build/minimum/bin/python -m pytest -n $(JOBS) -o filterwarnings=default  # old packages warn of each other
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .
@@ -65,4 +73,4 @@ docs: $(VENV)/docs
 	$(BIN)/sphinx-build -W -E --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .coverage demo-output
+	rm -rf $(VENV) build dist docs/_build docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .coverage demo-output

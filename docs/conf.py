@@ -1,15 +1,57 @@
 """Sphinx configuration."""
 
+import os
+import re
+import warnings
+from pathlib import Path
+
 import motlm
+from motlm.datasets import KEEL, data_folder
 
 project = "motlm"
 author = "The motlm developers"
+copyright = f"2026, {author}"
 release = version = motlm.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "sphinx_gallery.gen_gallery"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 html_theme = "furo"
 html_title = f"motlm {release}"
+html_static_path = ["_static"]
+html_css_files = ["motlm.css"]
 exclude_patterns = ["_build", "reproduction/*.md"]  # tables that reproduction.md includes
 autodoc_typehints = "none"
+numpydoc_show_class_members = False
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 suppress_warnings = ["myst.xref_missing"]  # the changelog is shown on GitHub too, with its own links
+
+
+def shown_only(examples: Path) -> list[str]:
+    """Examples whose data sets are not here: they are shown, not run."""
+    here = [one.name for one in KEEL if any(data_folder().rglob(f"{one.name}.dat"))]
+    found = []
+    for path in sorted(examples.glob("plot_*.py")):
+        lacking = sorted(set(re.findall(r'load_keel\("(\w+)"', path.read_text())) - set(here))
+        if lacking:
+            print(f"{path.name} is not run: set MOTLM_DATA to a folder with {', '.join(lacking)}.dat")
+            found.append(path.stem)
+    return found
+
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+not_run = shown_only(Path(__file__).parents[1] / "examples")
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": rf"/plot_(?!{'|'.join(name.removeprefix('plot_') for name in not_run) or '$'})",
+    "ignore_pattern": r"(demo|pictures)\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "show_signature": False,
+    "show_memory": False,
+    "min_reported_time": 1e9,  # how long they took here says nothing
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "capture_repr": ("_repr_html_",),
+}

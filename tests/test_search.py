@@ -676,6 +676,20 @@ def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
     assert learning.chosen(many, np.ones(400), 1.0) is many[0]  # more rows tell more
 
 
+def test_a_ball_around_all_rows_is_not_chosen_where_fewer_localities_were_tried() -> None:
+    none, one = _outcome(0, 1.0, [0.0, 1.0], 0.5), _outcome(1, 1.0, [0.0, 0.0], 1.0)
+    around = replace(one, enveloped=True)
+    assert learning.chosen([none, one], None, 1.0) is one
+    assert learning.chosen([none, around], None, 1.0) is none
+    assert learning.chosen([around], None, 1.0) is around
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    y = X @ [1.0, 2.0] + 0.3 * rng.normal(size=150) > 0
+    for seed in range(3):
+        model = LocalMixtureClassifier("auto", max_localities=2, n_starts=2, random_state=seed).fit(X[seed:], y[seed:])
+        assert not model.membership(X[seed:]).all(axis=0).any()
+
+
 def test_growth_ends_when_it_is_in_vain() -> None:
     rising = [_outcome(n, 1.0, [0.0], 0.5 + 0.1 * n) for n in range(4)]
     assert not learning.in_vain(rising)

@@ -89,6 +89,7 @@ class Outcome:
     score: float | None  # of held-out rows
     losses: Array  # of each of them; none without them
     merit: tuple[float, ...]  # the larger the better
+    enveloped: bool = False  # whether one ball contains all rows, and so does the exterior's work
 
     @property
     def n_localities(self) -> int:
@@ -99,8 +100,11 @@ def chosen(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
     """Of the number of localities that held-out rows like best, the smallest lambda that they do not tell from the best.
 
     That is Breiman's rule of a standard error, paired: the difference of two models' losses on the same rows has a much smaller
-    standard error than either loss.
+    standard error than either loss. A ball around all rows says what the exterior says with one ball less, and harder to read: it
+    is not chosen where fewer localities were tried.
     """
+    fewest = min(outcome.n_localities for outcome in outcomes)
+    outcomes = [outcome for outcome in outcomes if not outcome.enveloped or outcome.n_localities == fewest]
     best = max(outcomes, key=lambda outcome: outcome.merit)
     if weight is None or len(weight) < 2:
         return best
@@ -215,10 +219,13 @@ class Learning:
             return Outcome(ranked, None, np.empty(0), (-bound,))
         posterior = ranked[0].posterior
         radius = prediction.radii(lookup_of(problem.vicinity, posterior))
+        around = np.ones(len(radius), dtype=bool)
+        for rows in problem.rows.blocks(BLOCK):
+            around &= prediction.route(problem.vicinity, posterior, radius, rows).member.all(axis=1)
         said = prediction.spoken(prediction.route(problem.vicinity, posterior, radius, held), self.overlap)
         risk = replace(problem, rows=held).objective(posterior.n_localities, 1.0).gibbs_risk(posterior)
         score = self.judge.score(said, held)
-        return Outcome(ranked, score, self.judge.losses(said, held), (score, -risk))
+        return Outcome(ranked, score, self.judge.losses(said, held), (score, -risk), bool(around.any()))
 
     def _finish(self, problem: Problem, seeds: Sequence[Solution]) -> Found:
         """The best of these minima, searched to the end on all rows, without localities that no row belongs to."""

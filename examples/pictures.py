@@ -1,0 +1,155 @@
+"""Draws the pictures of the guide and of the explanations: python examples/pictures.py [output folder].
+
+Needs the sets banana, german and stock (MOTLM_DATA, or they are downloaded)."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm.certificates import certify
+from motlm.datasets import load_keel, make_clf_case2, make_reg_case2
+from motlm.plotting import (
+    CoefficientsDisplay,
+    ContributionsDisplay,
+    LocalitiesDisplay,
+    PathDisplay,
+    RegressionDisplay,
+    RiskDisplay,
+)
+from motlm.preprocessing import clean
+
+matplotlib.use("Agg")
+
+
+def rows_of(name: str) -> tuple[Any, Any]:
+    bunch = load_keel(name, as_frame=True)
+    frame, target = clean(bunch.frame, box=False), bunch.target_names[0]
+    y = frame[target]
+    return frame.drop(columns=target), y.astype(str).to_numpy() if bunch.task == "classification" else y.to_numpy(dtype=float)
+
+
+POINTS = [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]
+
+
+def method(folder: Path) -> None:
+    """The method in plain words: a line that fails, the balls, what is random, and what lambda does."""
+    X, y = make_clf_case2(random_state=0)
+    some = np.random.default_rng(0).permutation(len(X))[:500]
+
+    def axes(count: int = 1) -> Any:
+        figure, every = plt.subplots(1, count, figsize=(5.2 * count, 3.9), sharex=True, sharey=True, layout="constrained")
+        for ax in np.atleast_1d(every):
+            ax.set(aspect="equal", xlim=(-2.6, 2.6), ylim=(-1.8, 1.9), xlabel="feature 0", ylabel="feature 1")
+        return figure, every
+
+    def rows(ax: Any) -> None:
+        for label, color, marker in ((-1, "tab:blue", "o"), (1, "tab:orange", "^")):
+            ax.scatter(*X[some][y[some] == label].T, s=9, color=color, marker=marker, linewidths=0)
+
+    def line(ax: Any, coef: Any, intercept: float, **style: Any) -> None:
+        """Where the score is zero, clipped to the part of the plane that is shown."""
+        along = np.linspace(-9, 9, 3000)
+        foot = -intercept * np.asarray(coef) / (np.asarray(coef) @ coef)
+        points = foot + along[:, None] * np.array([-coef[1], coef[0]]) / np.hypot(*coef)
+        keep = style.pop("inside", np.ones(len(points), dtype=bool))
+        keep = keep(points) if callable(keep) else keep
+        ax.plot(*np.where(keep[:, None], points, np.nan).T, **style)
+
+    def keep(figure: Any, name: str) -> None:
+        figure.savefig(folder / f"{name}.png", dpi=80, bbox_inches="tight")
+        plt.close(figure)
+        print(folder / f"{name}.png")
+
+    linear = LogisticRegression().fit(X, y)
+    figure, ax = axes()
+    rows(ax)
+    line(ax, linear.coef_[0], linear.intercept_[0], color="black")
+    ax.set_title(f"one linear model is right on {linear.score(X, y):.0%}")
+    keep(figure, "method_line")
+
+    def drawn(ax: Any, model: Any, shown: int, rng: np.random.Generator) -> None:
+        """Balls and lines from the posterior, thin; its means, bold."""
+        law, centers = model.posterior_, np.array(POINTS)
+        for k in range(shown + 1):
+            bold = k == shown
+            style = {"color": "black", "linewidth": 1.8} if bold else {"color": "black", "linewidth": 0.5, "alpha": 0.35}
+            noise, radii = rng.normal(size=law.coef.shape), rng.gamma(law.radius_shape, 1 / law.radius_rate)
+            coefs = law.coef + (0 if bold else law.coef_scale[:, None] * noise)
+            intercepts = law.intercept + (0 if bold else law.intercept_scale * rng.normal(size=len(law.intercept)))
+            radii = np.array([one.radius for one in model.localities_]) if bold else radii
+            for center, radius in zip(centers, radii, strict=True):
+                ax.add_patch(plt.Circle(center, radius, fill=False, **style))
+            for i, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
+
+                def spoken(points: Any, i: int = i, radii: Any = radii) -> Any:
+                    away = np.linalg.norm(points[:, None] - centers, axis=2)
+                    within = away <= radii
+                    return within[:, i] if i < len(centers) else ~within.any(axis=1)
+
+                line(ax, coef, intercept, inside=spoken, **style)
+
+    rng = np.random.default_rng(0)
+    model = LocalMixtureClassifier(points_of_interest=POINTS, standardize=False, random_state=0).fit(X, y)
+    figure, ax = axes()
+    rows(ax)
+    drawn(ax, model, 0, rng)
+    ax.set_title(f"three balls, four lines: right on {model.score(X, y):.0%}")
+    keep(figure, "method_balls")
+    figure, every = axes(3)
+    for ax, value in zip(every, (0.02, 0.2, 8.0), strict=True):
+        one = LocalMixtureClassifier(points_of_interest=POINTS, standardize=False, inverse_temperature=value, random_state=0)
+        one.fit(X, y)
+        rows(ax)
+        drawn(ax, one, 30, rng)
+        ax.set_title(f"λ' = {value:g}: right on {one.score(X, y):.0%}, KL {one.kl_:.0f}")
+        ax.label_outer()
+    keep(figure, "method_lambda")
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    method(folder)
+
+    def save(display: Any, name: str) -> None:
+        display.figure_.savefig(folder / f"{name}.png", dpi=80)
+        print(folder / f"{name}.png")
+
+    warnings.filterwarnings("ignore", message=".*(sealed rows equal|constant in all|no training row belongs|neighbouring rows)")
+    X, y = rows_of("banana")
+    banana, _ = certify(LocalMixtureClassifier("auto", max_localities=4, random_state=0), X, y)
+    _, some, _, labels = train_test_split(X, y, test_size=1500, random_state=0)
+    save(LocalitiesDisplay.from_estimator(banana, some, labels), "banana_localities")
+    save(PathDisplay.from_estimator(banana), "banana_path")
+    save(PathDisplay.from_estimator(banana, by="n"), "banana_numbers")
+    save(RiskDisplay.from_estimator(banana), "banana_risk")
+
+    X, y = rows_of("stock")
+    stock, _ = certify(LocalMixtureRegressor(3, random_state=0), X, y)
+    save(LocalitiesDisplay.from_estimator(stock, X, y, at=0), "stock_slice")
+    save(LocalitiesDisplay.from_estimator(stock, X, y, kind="projection"), "stock_projection")
+    save(CoefficientsDisplay.from_estimator(stock), "stock_coefficients")
+    save(ContributionsDisplay.from_estimator(stock, X[:1]), "stock_contributions")
+
+    X, y = rows_of("german")
+    german = LocalMixtureClassifier(2, inverse_temperature=8.0, random_state=0).fit(X, y)
+    save(LocalitiesDisplay.from_estimator(german, X, y, kind="projection"), "german_projection")
+    save(CoefficientsDisplay.from_estimator(german), "german_coefficients")
+    save(ContributionsDisplay.from_estimator(german, X[:1]), "german_contributions")
+
+    line, target = make_reg_case2(random_state=0)
+    curve, _ = certify(LocalMixtureRegressor(2, random_state=0), line, target)
+    save(RegressionDisplay.from_estimator(curve, line, target), "case2_regression")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/pictures"))

@@ -1,0 +1,62 @@
+"""
+A model in a file, in SQL and in ONNX
+=====================================
+
+A model that was approved has to run where the data are. The irises again; the model goes to a JSON file, to a function
+of plain Python, to an expression of SQL and to an ONNX graph, and each of them says the same.
+"""
+
+# %%
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_iris
+
+import motlm
+from motlm import LocalMixtureClassifier
+from motlm.plotting import LocalitiesDisplay
+
+X, y = load_iris(return_X_y=True, as_frame=True)
+model = LocalMixtureClassifier(1, random_state=0).fit(X, y == 1)
+LocalitiesDisplay.from_estimator(model, X, y == 1, features=["petal length (cm)", "petal width (cm)"])
+
+# %%
+# **A file** that people can read, and that is safe to open: no code is in it.
+
+folder = Path(tempfile.mkdtemp())
+path = model.save(folder / "model.json")
+print(path.read_text()[:600], "...")
+again = motlm.load(path)
+assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+# %%
+# **Python** without any package:
+
+source = model.to_python()
+print(source)
+namespace = {}
+exec(source, namespace)
+assert all(namespace["predict"](row) == said for row, said in zip(X.to_dict("records"), model.predict(X), strict=True))
+
+# %%
+# **SQL**: one expression, in any database.
+
+with sqlite3.connect(":memory:") as database:
+    X.to_sql("flowers", database, index=False)
+    expression = model.to_sql()
+    print(expression[:400], "...")
+    said = [one for (one,) in database.execute(f"SELECT {expression} FROM flowers")]
+assert (np.array(said) == model.predict(X)).all()
+
+# %%
+# **ONNX**, for services in any language (``pip install 'motlm[onnx]' onnxruntime``):
+
+import onnxruntime
+
+session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+name = session.get_inputs()[0].name
+answers = dict(zip([one.name for one in session.get_outputs()], session.run(None, {name: X.to_numpy()}), strict=True))
+assert (model.classes_[answers["label"].ravel()] == model.predict(X)).all()
+print({key: value.ravel()[:3] for key, value in answers.items()})

@@ -1,0 +1,50 @@
+"""
+Where local models contradict each other
+========================================
+
+Balls may overlap, and where they do, their models may disagree. Most methods would average the dispute away; motlm
+shows it, so that such cases can go to a person. Banana (KEEL) again, with six points of interest that are given:
+centres of clusters.
+"""
+
+# %%
+from sklearn.cluster import KMeans
+from sklearn.model_selection import train_test_split
+
+from motlm import LocalMixtureClassifier
+from motlm.datasets import load_keel
+
+bunch = load_keel("banana")
+X_train, X_test, y_train, y_test = train_test_split(bunch.data, bunch.target.astype(str), test_size=1500, random_state=0)
+points = KMeans(6, random_state=0, n_init=3).fit(X_train).cluster_centers_
+model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X_train, y_train)
+member, ambiguous = model.membership(X_test), model.ambiguous(X_test)
+print(f"{(member.sum(axis=1) > 1).mean():.1%} of the rows lie in several balls, {ambiguous.mean():.1%} get contradicting answers")
+
+# %%
+# The contradictions lie where balls with different lines meet:
+
+from motlm.plotting import LocalitiesDisplay
+
+display = LocalitiesDisplay.from_estimator(model, X_test, y_test)
+display.ax_.scatter(*X_test[ambiguous].T, s=60, facecolors="none", edgecolors="black", label="contradictions")
+display.ax_.legend()
+
+# %%
+# ``predict`` lets the nearest centre speak (or, with ``overlap="mean"``, the mean of all). ``predict_set`` hands out
+# all answers:
+
+print(model.predict(X_test[ambiguous][:3]), model.predict_set(X_test[ambiguous][:3]))
+
+# %%
+# A person may decide these few cases; the model is more often right on the others.
+
+print(f"accuracy on the others          {model.score(X_test[~ambiguous], y_test[~ambiguous]):.3f}")
+print(f"accuracy where models disagree  {model.score(X_test[ambiguous], y_test[ambiguous]):.3f}")
+
+# %%
+# How often the model errs without a warning is certified, too:
+
+from motlm.certificates import audit
+
+print(audit(model, X_test, y_test)["silent error"].sentence)
