@@ -57,11 +57,31 @@ class _Routed(BaseEstimator):  # type: ignore[misc]
         return said
 
     def apply(self, X: Any) -> Integers:
-        """Which expert answers each row."""
+        """Which expert answers each row.
+
+        Parameters
+        ----------
+        X : array, (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of int, (n_rows,)
+            Index in `experts_`.
+        """
         check_is_fitted(self, "experts_")
         return self._route(validate_data(self, X, reset=False, dtype=float))
 
     def predict(self, X: Any) -> AnyArray:
+        """What the expert that answers each row says.
+
+        Parameters
+        ----------
+        X : array, (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray, (n_rows,)
+        """
         check_is_fitted(self, "experts_")
         return np.asarray(self._answer(self._say(validate_data(self, X, reset=False, dtype=float))))
 
@@ -119,7 +139,17 @@ class LeagueOfExperts(_RoutedClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> LeagueOfExperts:
-        """Place the experts and fit them."""
+        """Place the experts and fit them.
+
+        Parameters
+        ----------
+        X : array, (n_rows, n_features)
+        y : array, (n_rows,)
+
+        Returns
+        -------
+        self
+        """
         _check_count("n_experts", self.n_experts, 1)
         _check_count("n_rounds", self.n_rounds, 0)
         X, codes = self._coded(X, y)
@@ -191,6 +221,26 @@ class ClusteredLinearClassifier(_RoutedClassifier, _Clustered):
     expert : classifier, default=None
         Cloned for each cluster; by default `LogisticRegression()`.
     random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    kmeans_ : fitted KMeans
+    experts_ : list of fitted classifiers
+    classes_ : ndarray
+
+    Examples
+    --------
+    Two clusters in which the label follows the second column in opposite ways:
+
+    >>> import numpy as np
+    >>> from motlm.baselines import ClusteredLinearClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> side = np.repeat([-1.0, 1.0], 100)
+    >>> X = np.column_stack([5 * side, rng.normal(size=200)])
+    >>> y = X[:, 1] * side > 0
+    >>> model = ClusteredLinearClassifier(n_clusters=2, random_state=0).fit(X, y)
+    >>> len(model.experts_), bool(model.score(X, y) > 0.95)
+    (2, True)
     """
 
     def __init__(self, n_clusters: int = 2, *, expert: Any = None, random_state: Any = None) -> None:
@@ -199,7 +249,17 @@ class ClusteredLinearClassifier(_RoutedClassifier, _Clustered):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> ClusteredLinearClassifier:
-        """Find the clusters and fit their models."""
+        """Find the clusters and fit their models.
+
+        Parameters
+        ----------
+        X : array, (n_rows, n_features)
+        y : array, (n_rows,)
+
+        Returns
+        -------
+        self
+        """
         X, codes = self._coded(X, y)
         self._fit_clusters(X, codes, LogisticRegression() if self.expert is None else self.expert)
         return self
@@ -214,6 +274,23 @@ class ClusteredLinearRegressor(RegressorMixin, _Clustered):  # type: ignore[misc
     expert : regressor, default=None
         Cloned for each cluster; by default `Ridge(alpha=0.001)`, which differs from least squares only in clusters of few rows.
     random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    kmeans_ : fitted KMeans
+    experts_ : list of fitted regressors
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.baselines import ClusteredLinearRegressor
+    >>> X = np.concatenate([np.linspace(-3, -2, 50), np.linspace(2, 3, 50)])[:, None]
+    >>> y = np.where(X[:, 0] < 0, 1 + X[:, 0], 5 - 2 * X[:, 0])
+    >>> model = ClusteredLinearRegressor(n_clusters=2, random_state=0).fit(X, y)
+    >>> sorted(round(float(expert.coef_[0]), 2) for expert in model.experts_)
+    [-2.0, 1.0]
+    >>> len(set(model.apply(X).tolist()))
+    2
     """
 
     _kind = float
@@ -224,7 +301,17 @@ class ClusteredLinearRegressor(RegressorMixin, _Clustered):  # type: ignore[misc
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> ClusteredLinearRegressor:
-        """Find the clusters and fit their models."""
+        """Find the clusters and fit their models.
+
+        Parameters
+        ----------
+        X : array, (n_rows, n_features)
+        y : array, (n_rows,)
+
+        Returns
+        -------
+        self
+        """
         X, y = validate_data(self, X, y, dtype=float, y_numeric=True)
         self._fit_clusters(X, y.astype(float), Ridge(alpha=1e-3) if self.expert is None else self.expert)
         return self

@@ -47,6 +47,24 @@ def binary_kl(q: ArrayLike, p: ArrayLike) -> Any:
 
     Computed as d^2 / (p (1-p)) + q f(-d/p) + (1-q) f(d/(1-p)) with d = p - q and f(x) = ln(1+x) - x, which loses nothing where
     p is close to q.
+
+    Parameters
+    ----------
+    q, p : float or array, in [0, 1]
+
+    Returns
+    -------
+    float or ndarray
+        Infinite where p is 0 or 1 and q is not.
+
+    Examples
+    --------
+    >>> from math import log
+    >>> from motlm.bounds import binary_kl
+    >>> bool(abs(binary_kl(0.0, 0.5) - log(2)) < 1e-12)
+    True
+    >>> binary_kl([0.1, 0.2, 0.3], 0.2).round(4)
+    array([0.0367, 0.    , 0.0282])
     """
     q, p = np.broadcast_arrays(np.asarray(q, dtype=float), np.asarray(p, dtype=float))
     _check_shares(q=q, p=p)
@@ -67,6 +85,28 @@ def binary_kl_inverse(q: ArrayLike, c: ArrayLike) -> Any:
     """kl+(q, c) = sup {p : kl(q || p) <= c}, by Newton's method from the right of the root, where it cannot overshoot.
 
     The lower inverse is 1 - kl+(1 - q, c).
+
+    Parameters
+    ----------
+    q : float or array, in [0, 1]
+    c : float or array, at least 0
+
+    Returns
+    -------
+    float or ndarray
+        In [q, 1].
+
+    Examples
+    --------
+    For q = 0 it is 1 - exp(-c):
+
+    >>> from math import exp
+    >>> from motlm.bounds import binary_kl, binary_kl_inverse
+    >>> bool(abs(binary_kl_inverse(0.0, 0.1) - (1 - exp(-0.1))) < 1e-12)
+    True
+    >>> p = binary_kl_inverse(0.2, 0.05)
+    >>> round(float(p), 4), round(float(binary_kl(0.2, p)), 6)
+    (0.3435, 0.05)
     """
     q, c = np.broadcast_arrays(np.asarray(q, dtype=float), np.asarray(c, dtype=float))
     _check_shares(q=q)
@@ -94,6 +134,21 @@ def xi(n_rows: ArrayLike) -> Any:
 
     By Abel's identity it is (m! / m^m) sum_{j <= m} m^j / j! = sqrt(2 pi m) e^s(m) Q(m + 1, m), with Stirling's remainder s(m)
     and the regularised incomplete gamma function Q: no sum, and nothing that overflows.
+
+    Parameters
+    ----------
+    n_rows : int or array, at least 1
+        m.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> from motlm.bounds import xi
+    >>> xi([1, 2, 1000]).round(3)  # 2 and 5/2 by hand
+    array([ 2.   ,  2.5  , 40.303])
     """
     m = np.asarray(n_rows, dtype=float)
     if not (m >= 1).all():
@@ -119,6 +174,23 @@ def pac_bayes_kl(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: Array
     n_rows : m, the number of independent rows
     delta : the probability with which the bound may fail
     prior_mass : p, the prior weight of the choice that was made on the same rows (of n, say)
+
+    Returns
+    -------
+    float or ndarray
+        Upper bound on the Gibbs risk.
+
+    Examples
+    --------
+    Without empirical risk it is 1 - exp(-(KL + ln(xi(m) / delta)) / m):
+
+    >>> from math import exp, log
+    >>> from motlm.bounds import pac_bayes_kl, xi
+    >>> bound = pac_bayes_kl(0.0, kl=20.0, n_rows=1000, delta=0.05)
+    >>> bool(abs(bound - (1 - exp(-(20.0 + log(xi(1000) / 0.05)) / 1000))) < 1e-12)
+    True
+    >>> pac_bayes_kl([0.0, 0.1], kl=20.0, n_rows=1000, delta=0.05).round(3)
+    array([0.026, 0.183])
     """
     _check_delta(delta)
     m = np.asarray(n_rows, dtype=float)
@@ -130,6 +202,30 @@ def catoni(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, 
     """[1 - exp(-C risk - (KL + ln(1/delta)) / m)] / (1 - exp(-C)): Catoni's bound, for a C chosen without these rows.
 
     With C = lambda / m it is monotone in risk + KL / lambda, which is what the estimators minimise. Above 1 it says nothing.
+
+    Parameters
+    ----------
+    risk : float or array
+        Empirical Gibbs risk, in [0, 1].
+    kl : float or array
+        KL(posterior || prior); the prior must not depend on these rows.
+    n_rows : int or array
+        m, the number of independent rows.
+    delta : float or array
+        The probability with which the bound may fail.
+    c : float or array
+        C, above 0.
+
+    Returns
+    -------
+    float or ndarray
+        Upper bound on the Gibbs risk.
+
+    Examples
+    --------
+    >>> from motlm.bounds import catoni
+    >>> catoni(0.1, kl=20.0, n_rows=1000, delta=0.05, c=[0.1, 1.0, 10.0]).round(3)
+    array([0.341, 0.183, 0.641])
     """
     _check_delta(delta)
     c = np.asarray(c, dtype=float)
@@ -142,6 +238,31 @@ def catoni(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, 
 def best_c(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> Any:
     """The C for which Catoni's bound is smallest, if risk and KL turn out to be these: logit(b) - logit(risk), with b = kl+(risk,
     (KL + ln(1/delta)) / m) the smallest bound. They must be guessed without the rows that the bound is for.
+
+    Parameters
+    ----------
+    risk, kl : float or array
+        Guesses of the empirical Gibbs risk and of the divergence.
+    n_rows : int or array
+        m, the number of rows that the bound is for.
+    delta : float or array
+        The probability with which the bound may fail.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    With it Catoni's bound is kl+(risk, (KL + ln(1/delta)) / m):
+
+    >>> from math import log
+    >>> from motlm.bounds import best_c, binary_kl_inverse, catoni
+    >>> c = best_c(0.1, kl=20.0, n_rows=1000, delta=0.05)
+    >>> round(float(c), 3)
+    0.655
+    >>> bool(abs(catoni(0.1, 20.0, 1000, 0.05, c) - binary_kl_inverse(0.1, (20.0 + log(1 / 0.05)) / 1000)) < 1e-9)
+    True
     """
     _check_delta(delta)
     m = np.asarray(n_rows, dtype=float)
@@ -154,6 +275,29 @@ def clopper_pearson(errors: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> A
     """The largest error rate at which so few errors in so many rows have probability delta or more.
 
     For a model that was fixed before these rows were looked at.
+
+    Parameters
+    ----------
+    errors : int or array
+        How many of the rows were errors.
+    n_rows : int or array
+    delta : float or array
+        The probability with which the bound may fail.
+
+    Returns
+    -------
+    float or ndarray
+        Upper bound on the error rate.
+
+    Examples
+    --------
+    Without errors it is 1 - delta^(1/n):
+
+    >>> from motlm.bounds import clopper_pearson
+    >>> bool(abs(clopper_pearson(0, 60, 0.05) - (1 - 0.05 ** (1 / 60))) < 1e-12)
+    True
+    >>> clopper_pearson([0, 1, 5], 60, 0.05).round(4)
+    array([0.0487, 0.0766, 0.1673])
     """
     _check_delta(delta)
     k, m = np.broadcast_arrays(np.asarray(errors, dtype=float), np.asarray(n_rows, dtype=float))
@@ -169,6 +313,29 @@ def betting(losses: ArrayLike, delta: float) -> float:
     For each mean mu the capital prod_t (1 + b_t (mu - x_t)) would be a fair game; the bets b_t look at earlier rows only. The
     bound is the smallest mu at which it has once exceeded 1 / delta. It adapts to the variance of the losses, and depends a
     little on the order of the rows, which must be random.
+
+    Parameters
+    ----------
+    losses : sequence of float in [0, 1]
+        In random order.
+    delta : float
+        The probability with which the bound may fail.
+
+    Returns
+    -------
+    float
+        At most 1, which says nothing.
+
+    Examples
+    --------
+    Of losses with little variance the bound is the closer:
+
+    >>> import numpy as np
+    >>> from motlm.bounds import betting
+    >>> calm = np.full(500, 0.1)
+    >>> wild = np.where(np.arange(500) % 10 == 0, 1.0, 0.0)
+    >>> round(betting(calm, 0.05), 3), round(betting(wild, 0.05), 3)
+    (0.107, 0.138)
     """
     _check_delta(delta)
     x = np.asarray(losses, dtype=float)
@@ -192,6 +359,30 @@ def betting_reduction(losses: ArrayLike, baseline: ArrayLike, delta: float) -> f
 
     For each reduction r of a fixed list, in increasing order, a bet that losses - (1 - r) baseline has a negative mean; the
     last r before the first bet that is lost. The first r above the true one is won with probability delta at most.
+
+    Parameters
+    ----------
+    losses : sequence of float in [0, 1]
+        In random order.
+    baseline : sequence of float, at least 0
+        The losses of a rival on the same rows.
+    delta : float
+        The probability with which the bound may fail.
+
+    Returns
+    -------
+    float or None
+
+    Examples
+    --------
+    Losses that are a tenth of the rival's, on 500 rows:
+
+    >>> import numpy as np
+    >>> from motlm.bounds import betting_reduction
+    >>> rival = np.where(np.arange(500) % 2 == 0, 0.4, 0.6)
+    >>> reduction = betting_reduction(0.1 * rival, rival, 0.05)
+    >>> 0.8 < reduction < 0.9
+    True
     """
     _check_delta(delta)
     own, rival = np.asarray(losses, dtype=float), np.asarray(baseline, dtype=float)
@@ -230,6 +421,27 @@ def conformal_rank(n_rows: ArrayLike, miss: ArrayLike, delta: ArrayLike) -> Any:
 
     The share of future residuals below it is Beta(k, m + 1 - k) distributed (or larger, with ties), and
     P(Beta(k, m + 1 - k) < 1 - miss) = P(Bin(m, 1 - miss) >= k). Where m is too small it is m + 1: no residual is large enough.
+
+    Parameters
+    ----------
+    n_rows : int or array
+        m, the number of residuals.
+    miss : float or array
+        Share of future outcomes that may be missed.
+    delta : float or array
+        The probability with which more may be missed.
+
+    Returns
+    -------
+    int or ndarray of int
+
+    Examples
+    --------
+    With 28 residuals no interval is wide enough, with 29 the largest of them is: 0.9^29 is below 0.05.
+
+    >>> from motlm.bounds import conformal_rank
+    >>> conformal_rank([28, 29, 100], miss=0.1, delta=0.05)
+    array([29, 29, 96])
     """
     _check_delta(delta)
     _check_delta(miss, "miss")
@@ -241,6 +453,24 @@ def rows_needed(share: ArrayLike, delta: ArrayLike) -> Any:
     """In how many rows something of this probability is seen at least once, but for a probability of delta.
 
     With fewer, not even a model without errors is certified to err on less than this share, and no interval to miss less.
+
+    Parameters
+    ----------
+    share : float or array
+        The probability of what has to be seen.
+    delta : float or array
+        The probability with which it may not be.
+
+    Returns
+    -------
+    int or ndarray of int
+        The smallest m with (1 - share)^m at most delta.
+
+    Examples
+    --------
+    >>> from motlm.bounds import rows_needed
+    >>> int(rows_needed(0.1, 0.05)), 0.9**28 > 0.05 >= 0.9**29
+    (29, True)
     """
     _check_delta(delta)
     _check_delta(share, "share")

@@ -33,6 +33,24 @@ def leave_one_out(factors: Array) -> tuple[Array, Array]:
     """The product of all factors along the first axis, and for each of them the product of the others.
 
     By prefix and suffix products, never by a division. The factors are overwritten.
+
+    Parameters
+    ----------
+    factors : ndarray, (n, n_rows)
+
+    Returns
+    -------
+    product : ndarray, (n_rows,)
+    others : ndarray, (n, n_rows)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.combinations import leave_one_out
+    >>> leave_one_out(np.array([[2.0], [3.0], [0.0]]))
+    (array([0.]), array([[0.],
+           [0.],
+           [6.]]))
     """
     n = len(factors)
     if n == 0:
@@ -49,7 +67,26 @@ def leave_one_out(factors: Array) -> tuple[Array, Array]:
 
 
 def gates(omega: Array) -> tuple[Array, Array]:
-    """(omega_1, .., omega_n, prod(1 - omega)) along the first axis, and prod over j != i of (1 - omega_j) for each i."""
+    """(omega_1, .., omega_n, prod(1 - omega)) along the first axis, and prod over j != i of (1 - omega_j) for each i.
+
+    Parameters
+    ----------
+    omega : ndarray, (n_localities, n_rows)
+        Memberships.
+
+    Returns
+    -------
+    gate : ndarray, (n_localities + 1, n_rows)
+    others : ndarray, (n_localities, n_rows)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.combinations import gates
+    >>> gate, others = gates(np.array([[0.5], [0.25]]))
+    >>> gate.ravel(), others.ravel()
+    (array([0.5  , 0.25 , 0.375]), array([0.75, 0.5 ]))
+    """
     gate = np.empty((len(omega) + 1, *omega.shape[1:]), dtype=omega.dtype)
     gate[:-1] = omega
     gate[-1], others = leave_one_out(1.0 - omega)
@@ -57,7 +94,17 @@ def gates(omega: Array) -> tuple[Array, Array]:
 
 
 class Sum:
-    """sum_i omega_i l_i + l_ext prod_i (1 - omega_i): the paper's. Models that apply together add their losses."""
+    """sum_i omega_i l_i + l_ext prod_i (1 - omega_i): the paper's. Models that apply together add their losses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.combinations import Sum
+    >>> omega = np.array([[1.0, 0.0], [1.0, 0.0]])  # the first row is in both balls, the second in none
+    >>> losses = np.array([[0.5, 0.5], [0.5, 0.5], [0.1, 0.1]])  # the last are the exterior model's
+    >>> Sum().value(omega, losses)
+    array([1. , 0.1])
+    """
 
     name = "sum"
 
@@ -76,6 +123,15 @@ class AnyErrs:
 
     The losses are probabilities of error, independent under the posterior, as memberships are. It lies in [0, 1], is at most
     the sum, and at least the error of every rule that lets an applicable model speak.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.combinations import AnyErrs
+    >>> omega = np.array([[1.0, 0.0], [1.0, 0.0]])  # the first row is in both balls, the second in none
+    >>> losses = np.array([[0.5, 0.5], [0.5, 0.5], [0.1, 0.1]])  # the last are the exterior model's
+    >>> AnyErrs().value(omega, losses)
+    array([0.75, 0.1 ])
     """
 
     name = "any"
@@ -100,6 +156,26 @@ class AnyErrs:
 def ambiguity(omega: Array, losses: Array) -> Array:
     """1 - prod(1 - omega_i l_i) - prod(1 - omega_i (1 - l_i)) + prod(1 - omega_i): the probability that two applicable models
     disagree, one right and one wrong. It needs no labels, since right and wrong enter alike.
+
+    Parameters
+    ----------
+    omega : ndarray, (n_localities, n_rows)
+        Memberships.
+    losses : ndarray, (n_localities + 1, n_rows)
+        Probabilities of error; the exterior model's, in the last row, have no part in it.
+
+    Returns
+    -------
+    ndarray, (n_rows,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.combinations import ambiguity
+    >>> omega = np.array([[1.0, 0.0], [1.0, 0.0]])  # the first row is in both balls, the second in none
+    >>> losses = np.array([[0.5, 0.5], [0.5, 0.5], [0.1, 0.1]])  # the last are the exterior model's
+    >>> ambiguity(omega, losses)
+    array([0.5, 0. ])
     """
     inside = losses[:-1]
     some_wrong = 1.0 - np.prod(1.0 - omega * inside, axis=0)

@@ -531,22 +531,87 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Path
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder) / "model.json").name
+        'model.json'
         """
         check_is_fitted(self)
         return save(self, path, overwrite)
 
     def to_python(self, name: str = "predict") -> str:
-        """Source of a Python function without dependencies that predicts for one row, a mapping of column names to values."""
+        """Source of a Python function without dependencies that predicts for one row, a mapping of column names to values.
+
+        Parameters
+        ----------
+        name : str, default="predict"
+            Of the function.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> names = {}
+        >>> exec(model.to_python("answer"), names)
+        >>> bool(abs(names["answer"]({"x0": 0.5}) - model.predict([[0.5]])[0]) < 1e-9)
+        True
+        """
         check_is_fitted(self)
         return exports.to_python(self, name)
 
     def to_sql(self) -> str:
-        """One standard SQL expression whose value is the prediction for a row of a table; NULL where it cannot be given."""
+        """One standard SQL expression whose value is the prediction for a row of a table; NULL where it cannot be given.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model.to_sql()  # doctest: +ELLIPSIS
+        'CASE WHEN "x0" IS NULL THEN NULL ELSE CASE WHEN ... <= ... THEN (...) ELSE (...) END * ... + ... END'
+        """
         check_is_fitted(self)
         return exports.to_sql(self)
 
     def to_onnx(self) -> Any:
-        """An ONNX model of columns of numbers; needs onnx: pip install 'motlm[onnx]'."""
+        """An ONNX model of columns of numbers; needs onnx: pip install 'motlm[onnx]'.
+
+        Returns
+        -------
+        onnx ModelProto
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> graph = mixture.fit(X, y).to_onnx().graph
+        >>> [one.name for one in graph.input], [one.name for one in graph.output]
+        (['X'], ['score'])
+        """
         check_is_fitted(self)
         return exports.to_onnx(self)
 
@@ -555,18 +620,49 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     def membership(self, X: Any) -> Booleans:
         """Which localities contain each row: distance <= radius, where membership is at least 1/2.
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         ndarray of bool, (n_rows, n_localities)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model.membership([[0.0], [1.5]])
+        array([[ True],
+               [False]])
         """
         return self._gather(X, lambda routing: routing.member.T)
 
     def membership_proba(self, X: Any) -> Array:
         """Probability, under the posterior, that each locality contains each row.
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         ndarray, (n_rows, n_localities)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> [ball] = model.localities_
+        >>> model.membership_proba([ball.center, ball.center + ball.half_width]).round(3)
+        array([[1. ],
+               [0.5]])
         """
         return self._gather_readings(X, lambda readings: readings.omega.T)
 
@@ -575,9 +671,23 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
 
         With `overlap="mean"` it is -1 where several models speak together.
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         ndarray of int, (n_rows,)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model.apply([[0.0], [1.5]])
+        array([0, 1])
         """
         return self._gather(X, prediction.nearest_model if self.overlap == "nearest" else prediction.mean_model)
 
@@ -682,8 +792,37 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
             units="",
             bound="Catoni's bound on the risk",
         )
-        + """    classes_ : ndarray of (2,)
+        + r"""    classes_ : ndarray of (2,)
         The labels.
+
+    Notes
+    -----
+    Training minimises, over the laws Q of all parameters and with the prior P,
+
+    .. math::
+
+        L_S(Q) + \frac{KL(Q \,\|\, P)}{\lambda}, \qquad \lambda = \lambda' \sum_j \alpha_j,
+
+    .. math::
+
+        L_S(Q) = \frac{1}{\sum_j \alpha_j} \sum_j \alpha_j \Big[ \sum_{i=1}^n \omega_i(x_j) \, \ell_i(x_j, y_j)
+        + \ell_{ext}(x_j, y_j) \prod_{i=1}^n \big(1 - \omega_i(x_j)\big) \Big],
+
+    where :math:`\alpha_j` are the weights of the rows, :math:`\omega_i(x)` is the probability that ball i contains the row, and
+    :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local models and of the exterior one. For a standardised row x the
+    score :math:`s_i` of model i is normal with mean :math:`m_i = w_i \cdot x + b_i` and variance
+    :math:`v_i = \rho_i^2 |x|^2 + \sigma_i^2`, so that its loss has a closed form. It is the zero-one loss, with labels -1 and +1:
+
+    .. math::
+
+        \ell_i(x, y) = P(y s_i \le 0) = \Phi\big(-y \, m_i / \sqrt{v_i}\big).
+
+    With ``combine="any"`` the bracket is :math:`1 - \prod_i (1 - \omega_i \ell_i) + \ell_{ext} \prod_i (1 - \omega_i)`, the
+    probability that some applicable model errs.
+
+    `predict` asks one model for each row: of the balls that contain it (distance at most `radius`) the one with the nearest
+    centre, or, where none does, the exterior model. The label is the sign of its mean score. With ``overlap="mean"`` it is the
+    sign of the mean of the scores of all balls that contain the row.
 
     Examples
     --------
@@ -773,6 +912,17 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureClassifier
+        >>> from motlm.datasets import make_clf_case2
+        >>> X, y = make_clf_case2(400, random_state=0)
+        >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+        >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model is mixture, model.classes_, model.score(X, y) > 0.9
+        (True, array([-1.,  1.]), True)
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
@@ -822,9 +972,24 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
     def decision_function(self, X: Any) -> Array:
         """The posterior's vote as a normal quantile, Phi^-1 of `predict_proba`; positive where it favours `classes_[1]`.
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         ndarray, (n_rows,)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureClassifier
+        >>> from motlm.datasets import make_clf_case2
+        >>> X, y = make_clf_case2(400, random_state=0)
+        >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+        >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model.decision_function([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]]) > 0
+        array([ True, False,  True])
         """
         positive, negative = self._votes(X)
         return np.asarray(np.where(positive < negative, ndtri(positive), -ndtri(negative)))
@@ -835,9 +1000,24 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
     def predict(self, X: Any) -> AnyArray:
         """Label given by the model that speaks for each row (see `apply`, and `overlap`).
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         ndarray, (n_rows,)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureClassifier
+        >>> from motlm.datasets import make_clf_case2
+        >>> X, y = make_clf_case2(400, random_state=0)
+        >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+        >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model.predict([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]])
+        array([ 1., -1.,  1.])
         """
         positive = self._gather(X, lambda routing: prediction.spoken(routing, self.overlap) > 0)
         return np.asarray(self.classes_[positive.astype(int)])
@@ -848,9 +1028,25 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         It weighs all models by how likely the row is to be theirs, so that near the edge of a ball it may favour the
         other label than `predict`, which lets the models speak that apply.
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         ndarray, (n_rows, 2)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureClassifier
+        >>> from motlm.datasets import make_clf_case2
+        >>> X, y = make_clf_case2(400, random_state=0)
+        >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+        >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> proba = model.predict_proba([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]])
+        >>> proba.shape, proba[:, 1] > 0.5
+        ((3, 2), array([ True, False,  True]))
         """
         positive, negative = self._votes(X)
         return np.column_stack([negative, positive])
@@ -858,18 +1054,48 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
     def ambiguous(self, X: Any) -> Booleans:
         """Rows for which applicable local models give different labels.
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         ndarray of bool, (n_rows,)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureClassifier
+        >>> from motlm.datasets import make_clf_case2
+        >>> X, y = make_clf_case2(400, random_state=0)
+        >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+        >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model.ambiguous([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]])
+        array([False, False, False])
         """
         return self._gather(X, lambda routing: prediction.spread(routing, (routing.mean > 0).astype(float)) > 0)
 
     def predict_set(self, X: Any) -> list[AnyArray]:
         """All labels that applicable models give, for each row.
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         list of n_rows arrays
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureClassifier
+        >>> from motlm.datasets import make_clf_case2
+        >>> X, y = make_clf_case2(400, random_state=0)
+        >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+        >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model.predict_set([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]])
+        [array([1.]), array([-1.]), array([1.])]
         """
 
         def some(routing: prediction.Routing) -> Booleans:
@@ -893,10 +1119,37 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
             units=", in squared units of the target: ``objective_ = gibbs_risk_ + target_scale_**2 * kl_ / lambda``",
             bound="the objective, which needs one inverse_temperature",
         )
-        + """    target_scale_ : float
+        + r"""    target_scale_ : float
         Standard deviation of the target, by which it was divided inside.
     residual_scale_ : float
         Root mean squared error of the predictions on the training rows.
+
+    Notes
+    -----
+    Training minimises, over the laws Q of all parameters and with the prior P,
+
+    .. math::
+
+        L_S(Q) + \frac{KL(Q \,\|\, P)}{\lambda}, \qquad \lambda = \lambda' \sum_j \alpha_j,
+
+    .. math::
+
+        L_S(Q) = \frac{1}{\sum_j \alpha_j} \sum_j \alpha_j \Big[ \sum_{i=1}^n \omega_i(x_j) \, \ell_i(x_j, y_j)
+        + \ell_{ext}(x_j, y_j) \prod_{i=1}^n \big(1 - \omega_i(x_j)\big) \Big],
+
+    where :math:`\alpha_j` are the weights of the rows, :math:`\omega_i(x)` is the probability that ball i contains the row, and
+    :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local models and of the exterior one. For a standardised row x the
+    score :math:`s_i` of model i is normal with mean :math:`m_i = w_i \cdot x + b_i` and variance
+    :math:`v_i = \rho_i^2 |x|^2 + \sigma_i^2`, so that its loss has a closed form. It is the squared loss, of the
+    standardised target:
+
+    .. math::
+
+        \ell_i(x, y) = E (s_i - y)^2 = (m_i - y)^2 + v_i.
+
+    `predict` asks one model for each row: of the balls that contain it (distance at most `radius`) the one with the nearest
+    centre, or, where none does, the exterior model. With ``overlap="mean"`` it is the mean of what all balls that contain the
+    row say.
 
     Examples
     --------
@@ -977,6 +1230,16 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model is mixture, round(model.score(X, y), 2)
+        (True, 1.0)
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
@@ -1008,9 +1271,23 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """Prediction of the model that speaks for each row.
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         ndarray, (n_rows,)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model.predict([[0.5], [1.5]]).round(1)  # 0.54 x inside, -0.55 x outside
+        array([ 0.3, -0.8])
         """
         return self._gather(X, self._predicted)
 
@@ -1026,6 +1303,16 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         Returns
         -------
         ndarray of bool, (n_rows,)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> model.ambiguous([[0.5], [1.5]])
+        array([False, False])
         """
         if tolerance is not None and not tolerance >= 0:
             raise ValueError(f"tolerance must be a number >= 0, in the units of the target; got {tolerance!r}.")
@@ -1035,9 +1322,23 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
     def predict_set(self, X: Any) -> list[Array]:
         """All predictions of applicable models, for each row, in increasing order.
 
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
         Returns
         -------
         list of n_rows arrays
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureRegressor
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+        >>> model = mixture.fit(X, y)
+        >>> [said.round(1) for said in model.predict_set([[0.5], [1.5]])]
+        [array([0.3]), array([-0.8])]
         """
         check_is_fitted(self)
         return [

@@ -60,7 +60,22 @@ _DTYPES = (
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, or not one that this version can read."""
+    """A file that is not a model, or not one that this version can read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import motlm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.json"
+    ...     _ = path.write_text("{}")
+    ...     try:
+    ...         motlm.load(path)
+    ...     except motlm.ModelFileError as error:
+    ...         print(str(error).removeprefix(f"{path}: "))
+    not a model file: it lacks the entry format = 'motlm model'.
+    """
 
 
 # -- to a document --------------------------------------------------------------------------------------------------------
@@ -292,7 +307,37 @@ def _checksum(content: dict[str, Any]) -> str:
 
 
 def load(path: Any) -> Any:
-    """The estimator that was saved to a file. No code is run; a file that is not whole and sound is an error that says why."""
+    """The estimator that was saved to a file. No code is run; a file that is not whole and sound is an error that says why.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of a file that `save` of an estimator wrote.
+
+    Returns
+    -------
+    LocalMixtureClassifier or LocalMixtureRegressor
+
+    Raises
+    ------
+    ModelFileError
+        If it is not a model, or not one that this version can read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import motlm
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(100, random_state=0)
+    >>> mixture = motlm.LocalMixtureRegressor(points_of_interest=[[0.0]], inverse_temperature=16, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = model.save(Path(folder) / "model.json")
+    ...     again = motlm.load(path)
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
     place = Path(path)
     if place.exists() and not place.is_file():
         raise ModelFileError(f"{place} is not a plain file.")

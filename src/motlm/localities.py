@@ -14,7 +14,24 @@ __all__ = ["LocalModel", "Locality", "Units", "moments"]
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Between the user's units and the standardised ones: z = (x - center) * inverse_scale, and alike for the target."""
+    """Between the user's units and the standardised ones: z = (x - center) * inverse_scale, and alike for the target.
+
+    Attributes
+    ----------
+    center : ndarray, (n_columns,)
+        What is subtracted from each column.
+    inverse_scale : ndarray, (n_columns,)
+        What each column is then multiplied by; 0 for a column that is constant.
+    target_center, target_scale : float
+        Of a regression's target; 0 and 1 for a classifier.
+
+    Examples
+    --------
+    >>> from motlm import Units
+    >>> units = Units.of_rows([[1.0, 10.0], [3.0, 30.0]])
+    >>> units.center, units.inverse_scale
+    (array([ 2., 20.]), array([1. , 0.1]))
+    """
 
     center: Array  # (n_columns,)
     inverse_scale: Array  # (n_columns,)
@@ -38,7 +55,25 @@ class Units:
 
     @classmethod
     def of_rows(cls, X: Any, target: Any = None) -> Units:
-        """Means and standard deviations of these rows, and of a regression's target."""
+        """Means and standard deviations of these rows, and of a regression's target.
+
+        Parameters
+        ----------
+        X : array of numbers, (n_rows, n_columns)
+        target : array of numbers, (n_rows,), default=None
+            Of a regression. None leaves the target as it is.
+
+        Returns
+        -------
+        Units
+
+        Examples
+        --------
+        >>> from motlm import Units
+        >>> units = Units.of_rows([[1.0], [3.0]], target=[0.0, 8.0])
+        >>> units.target_center, units.target_scale
+        (4.0, 4.0)
+        """
         X = np.asarray(X, dtype=float)
         if X.ndim != 2 or not len(X) or not np.isfinite(X).all():
             raise ValueError(f"units need a table of finite numbers with at least one row; got an array of shape {X.shape}.")
@@ -73,7 +108,32 @@ def moments(X: Array, share: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class LocalModel:
-    """A linear model in the user's units: score or prediction = intercept + sum of coef * column."""
+    """A linear model in the user's units: score or prediction = intercept + sum of coef * column.
+
+    Attributes
+    ----------
+    feature_names : tuple of str
+        Names of the (encoded) columns.
+    coef : ndarray, (n_columns,)
+    coef_scale : ndarray, (n_columns,)
+        Posterior standard deviation of each coefficient.
+    intercept, intercept_scale : float
+        The intercept, and its posterior standard deviation.
+    n_rows : int
+        Training rows for which this model applies.
+
+    Examples
+    --------
+    The exterior model of a mixture; the rows outside follow y = -0.55 x:
+
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(300, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> model.exterior_.feature_names, model.exterior_.n_rows, round(float(model.exterior_.coef[0]), 2)
+    (('x0',), 150, -0.55)
+    """
 
     feature_names: tuple[str, ...]
     coef: Array  # (n_columns,)
@@ -85,6 +145,17 @@ class LocalModel:
     def formula(self, digits: int = 3) -> str:
         """The model as text, columns with a coefficient of 0 left out.
 
+        Parameters
+        ----------
+        digits : int, default=3
+            Significant digits of each number.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
         >>> import numpy as np
         >>> LocalModel(("age", "income"), np.array([0.5, -2.0]), np.ones(2), 1.25, 0.1, 10).formula()
         '1.25 + 0.5 * age - 2 * income'
@@ -104,6 +175,36 @@ class Locality(LocalModel):
     radius (the paper's k / tau); both are distances between standardised rows, unless `standardize=False`. `half_width` is how
     far the ball reaches from its centre along each column, in the user's units (None for metrics in which a ball has no such
     simple extent).
+
+    Attributes
+    ----------
+    center : ndarray, (n_columns,)
+    center_scale : ndarray, (n_columns,)
+        Posterior standard deviation of the centre; 0 where it was given.
+    radius : float
+        The distance at which membership is 1/2.
+    radius_mean : float
+        Mean of the radius.
+    half_width : ndarray, (n_columns,), or None
+        How far the ball reaches along each column.
+    point : int
+        Which of the points of interest (or of the n_localities searched for) it is.
+    feature_names, coef, coef_scale, intercept, intercept_scale, n_rows
+        Of its linear model, as in `LocalModel`.
+
+    Examples
+    --------
+    The rows within 0.81 of the point follow y = 0.54 x, and none lies within 0.81 and 0.945 of it:
+
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(300, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+    >>> [locality] = mixture.fit(X, y).localities_
+    >>> locality.center, round(float(locality.coef[0]), 2)
+    (array([0.0189]), 0.54)
+    >>> bool(0.81 < locality.half_width[0] < 0.945)
+    True
     """
 
     center: Array  # (n_columns,)

@@ -33,7 +33,16 @@ class Loss(Protocol):
 
 
 class ZeroOne:
-    """P(y s <= 0) = Phi(-y mean / sqrt(variance)),   s ~ N(mean, variance), y in {-1, +1}."""
+    """P(y s <= 0) = Phi(-y mean / sqrt(variance)),   s ~ N(mean, variance), y in {-1, +1}.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.losses import ZeroOne
+    >>> y, mean, variance = np.array([1.0, 1.0, -1.0]), np.array([0.0, 2.0, 2.0]), np.ones(3)
+    >>> ZeroOne().value_and_partials(y, mean, variance).value.round(4)  # 1/2, Phi(-2), Phi(2)
+    array([0.5   , 0.0228, 0.9772])
+    """
 
     name = "zero-one"
 
@@ -52,7 +61,15 @@ class ZeroOne:
 
 
 class Squared:
-    """E (s - y)^2 = (mean - y)^2 + variance,   s ~ N(mean, variance)."""
+    """E (s - y)^2 = (mean - y)^2 + variance,   s ~ N(mean, variance).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.losses import Squared
+    >>> Squared().value_and_partials(np.array([1.0]), np.array([3.0]), np.array([0.5]))  # 2^2 + 0.5
+    LossPartials(value=array([4.5]), mean=array([4.]), variance=array([1.]))
+    """
 
     name = "squared"
 
@@ -62,7 +79,22 @@ class Squared:
 
 
 class OffBy:
-    """P(abs(s - y) > t) = Phi((r - t) / sd) + Phi((-t - r) / sd),   s ~ N(mean, variance), r = mean - y, sd = sqrt(variance)."""
+    """P(abs(s - y) > t) = Phi((r - t) / sd) + Phi((-t - r) / sd),   s ~ N(mean, variance), r = mean - y, sd = sqrt(variance).
+
+    Parameters
+    ----------
+    tolerance : float, default=1.0
+        t, the error that is still acceptable.
+
+    Examples
+    --------
+    A score with mean y and variance 1 is off by more than 1.96 with probability 0.05:
+
+    >>> import numpy as np
+    >>> from motlm.losses import OffBy
+    >>> OffBy(1.96).value_and_partials(np.array([0.0]), np.array([0.0]), np.array([1.0])).value.round(4)
+    array([0.05])
+    """
 
     name = "off by"
 

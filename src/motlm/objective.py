@@ -154,6 +154,37 @@ def block_sums(
     """The chain rule, written once: from the kernels' partials to those of the posterior's fields.
 
     What is already known of where the rows lie need not be computed again.
+
+    Parameters
+    ----------
+    loss, combination, vicinity, posterior, rows
+        As in `Objective`.
+    lookup : Lookup
+        Of the posterior's localities, by `Objective.lookup`.
+    located : Located, default=None
+        Scores and memberships of these rows, if they are known.
+
+    Returns
+    -------
+    BlockSums
+
+    Examples
+    --------
+    Over all rows as one block, the loss of a row is the Gibbs risk:
+
+    >>> from motlm import Prior
+    >>> from motlm.combinations import SUM
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import LearnedCenters, Objective, block_sums
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import one_model
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    >>> law = one_model(objective.rows, unit_scale=False)
+    >>> sums = block_sums(objective.loss, SUM, objective.vicinity, objective.lookup(law), law, objective.rows)
+    >>> abs(sums.loss / 200 - objective.gibbs_risk(law)) < 1e-12, sums.partials.coef.shape
+    (True, (1, 2))
     """
     n = posterior.n_localities
     mean, place, omega = locate(vicinity, lookup, posterior, rows) if located is None else located
@@ -249,7 +280,37 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True)
 class Objective:
-    """L_S(Q) + KL(Q || P) / lambda over some rows, lambda = inverse_temperature * (sum of the weights)."""
+    """L_S(Q) + KL(Q || P) / lambda over some rows, lambda = inverse_temperature * (sum of the weights).
+
+    Parameters
+    ----------
+    loss : Loss
+        One of `motlm.losses`.
+    vicinity : Vicinity
+        `KnownCenters()` or `LearnedCenters()`.
+    prior : Prior
+    rows : Rows
+    inverse_temperature : float
+    block : int, default=8192
+        Rows that are computed at once.
+    combination : Combination, default=SUM
+        One of `motlm.combinations`.
+
+    Examples
+    --------
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import one_model
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    >>> law = one_model(objective.rows, unit_scale=False)
+    >>> value = objective.gibbs_risk(law) + objective.kl(law) / (4.0 * 200)
+    >>> abs(objective.value(law) - value) < 1e-12
+    True
+    """
 
     loss: Loss
     vicinity: Vicinity

@@ -21,7 +21,37 @@ __all__ = ["SOLVERS", "Record", "Solution", "eliminates", "lbfgs", "nadam", "val
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a search ended."""
+    """Where a search ended.
+
+    Attributes
+    ----------
+    posterior : Posterior
+    objective, gibbs_risk, kl : float
+        What was minimised, and its parts.
+    inverse_temperature : float
+    n_iter : int
+        Steps that were taken.
+    converged : bool
+    message : str
+        Why the search ended.
+
+    Examples
+    --------
+    Without localities, and with the squared loss, there is nothing to search:
+
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_reg_case1
+    >>> from motlm.losses import Squared
+    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.optimise import lbfgs
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import one_model
+    >>> X, y = make_reg_case1(100, random_state=0)
+    >>> objective = Objective(Squared(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    >>> solution = lbfgs(objective, one_model(objective.rows, False), ["coef", "coef_scale", "intercept", "intercept_scale"])
+    >>> solution.message, solution.n_iter
+    ('closed form', 1)
+    """
 
     posterior: Posterior
     objective: float
@@ -35,7 +65,34 @@ class Solution:
 
 @dataclass(frozen=True)
 class Record:
-    """One line of an estimator's `path_`: a minimum found with so many localities at one inverse temperature."""
+    """One line of an estimator's `path_`: a minimum found with so many localities at one inverse temperature.
+
+    Attributes
+    ----------
+    stage : str
+        "search": along the way, on the rows that are not held out; "final": on all rows, dead localities dropped.
+    n_localities : int
+    inverse_temperature : float
+    rank : int
+        0 for the best minimum found with these two.
+    objective, gibbs_risk, kl : float
+        In the user's units.
+    n_iter : int
+    converged : bool
+    held_out_score : float or None
+        Accuracy or R2 of the held-out rows, for rank 0.
+    bound : float or None
+        What ``select="bound"`` compares, for rank 0.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(200, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0]], inverse_temperature=[1, 16], n_starts=1, random_state=0)
+    >>> [(record.stage, record.inverse_temperature) for record in mixture.fit(X, y).path_ if record.rank == 0]
+    [('search', 16.0), ('search', 1.0), ('final', 16.0)]
+    """
 
     stage: str  # "search": along the way, on the rows that are not held out; "final": on all rows, dead localities dropped
     n_localities: int
@@ -103,6 +160,38 @@ def lbfgs(
 
     It ends when ten steps lower the objective by less than `tol` (default 1e-5) relatively, at a flat gradient, or when `stop`
     says so, with the best point seen. (One step says little: the first after a change of lambda may be tiny.)
+
+    Parameters
+    ----------
+    objective : Objective
+    start : Posterior
+    free : sequence of str
+        Fields of the posterior that are searched; the others stay as in the start.
+    max_iter : int, default=1000
+        Most steps.
+    tol : float, default=None
+    stop : callable
+        Asked before each step; when it says True the search ends.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.optimise import lbfgs
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import one_model
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    >>> start = one_model(objective.rows, unit_scale=False)
+    >>> solution = lbfgs(objective, start, ["coef", "coef_scale", "intercept", "intercept_scale"])
+    >>> solution.converged, solution.objective < objective.value(start)
+    (True, True)
     """
     eliminated = eliminates(objective, free)
     if eliminated:
@@ -209,6 +298,38 @@ def nadam(
 
     Every 40 steps it stops when the objective fell by less than `tol` (default 0.05, as published) relatively since the last
     look, or when the radii's variances add up to more than the number of localities. The gradient is the exact one.
+
+    Parameters
+    ----------
+    objective : Objective
+    start : Posterior
+    free : sequence of str
+        Fields of the posterior that are searched; the others stay as in the start.
+    max_iter : int, default=2000
+        Most steps.
+    tol : float, default=None
+    stop : callable
+        Asked before each step; when it says True the search ends.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.optimise import nadam
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import one_model
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    >>> start = one_model(objective.rows, unit_scale=False)
+    >>> solution = nadam(objective, start, ["coef", "intercept", "intercept_scale"], max_iter=50)
+    >>> solution.n_iter, solution.objective < objective.value(start)
+    (50, True)
     """
     tol = 0.05 if tol is None else tol
     beta1, beta2, decay, tiny = 0.9, 0.999, 4e-3, 1e-8  # PyTorch's defaults, which the published experiments used

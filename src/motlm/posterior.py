@@ -31,6 +31,39 @@ class Prior:
     Means and scales are in standardised units. Each entry is a number, or an array: one number for each locality (and the
     exterior, for the last four), a row of coordinates for each in `center` and `coef`. A prior must lie where the search may
     go: scales of centres within 0.001 and 2, other scales within 0.0001 and 10, shapes within 0.5 and 100000.
+
+    Parameters
+    ----------
+    center : float or array, (n_localities, n_columns), default=0.0
+        Mean of a centre.
+    center_scale : float or array, (n_localities,), default=1.0
+        Its standard deviation along each axis.
+    radius_shape, radius_rate : float or array, (n_localities,), default=2.0 and 0.1
+        Of the Gamma law of a radius; its mean is shape / rate.
+    coef : float or array, (n_localities + 1, n_columns), default=0.0
+        Mean of the weights.
+    coef_scale : float or array, (n_localities + 1,), default=1.0
+        Their standard deviation.
+    intercept, intercept_scale : float or array, (n_localities + 1,), default=0.0 and 1.0
+        Mean and standard deviation of the intercept.
+
+    Examples
+    --------
+    Balls that are expected to be small:
+
+    >>> from motlm import LocalMixtureRegressor, Prior
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(100, random_state=0)
+    >>> prior = Prior(radius_shape=2.0, radius_rate=4.0)
+    >>> mixture = LocalMixtureRegressor(
+    ...     points_of_interest=[[0.0]], inverse_temperature=16, n_starts=1, prior=prior, random_state=0
+    ... )
+    >>> len(mixture.fit(X, y).localities_)
+    1
+    >>> Prior(coef_scale=0.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: Prior.coef_scale must be positive; got 0.0.
     """
 
     center: ArrayLike = 0.0
@@ -96,6 +129,40 @@ class Posterior:
 
     c_i ~ N(center_i, center_scale_i^2 I), beta_i ~ Gamma(radius_shape_i, radius_rate_i),
     v_i ~ N(coef_i, coef_scale_i^2 I), b_i ~ N(intercept_i, intercept_scale_i^2).  A known centre has center_scale 0.
+
+    Attributes
+    ----------
+    center : ndarray, (n_localities, n_coordinates)
+        Mean of each centre.
+    center_scale : ndarray, (n_localities,)
+        Standard deviation of each centre along each axis.
+    radius_shape, radius_rate : ndarray, (n_localities,)
+        Of the Gamma law of each radius.
+    coef : ndarray, (n_localities + 1, n_features)
+        Mean weights.
+    coef_scale : ndarray, (n_localities + 1,)
+        Standard deviation of the weights.
+    intercept, intercept_scale : ndarray, (n_localities + 1,)
+        Mean and standard deviation of each intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm import Posterior
+    >>> law = Posterior(
+    ...     center=np.array([[0.0, 0.0], [2.0, 0.0]]),
+    ...     center_scale=np.zeros(2),
+    ...     radius_shape=np.array([100.0, 400.0]),
+    ...     radius_rate=np.array([100.0, 200.0]),
+    ...     coef=np.zeros((3, 2)),
+    ...     coef_scale=np.ones(3),
+    ...     intercept=np.zeros(3),
+    ...     intercept_scale=np.ones(3),
+    ... )
+    >>> law.n_localities, law.radius_mean
+    (2, array([1., 2.]))
+    >>> law.keep([1]).center, law.keep([1]).coef.shape
+    (array([[2., 0.]]), (2, 2))
     """
 
     center: Array  # (n_localities, n_coordinates)
@@ -123,7 +190,17 @@ class Posterior:
         return Posterior(**{field.name: getattr(self, field.name).astype(dtype) for field in fields(self)})
 
     def keep(self, kept: Sequence[int]) -> Posterior:
-        """The posterior of these localities alone, in this order, with the exterior model."""
+        """The posterior of these localities alone, in this order, with the exterior model.
+
+        Parameters
+        ----------
+        kept : sequence of int
+            Indices of the localities.
+
+        Returns
+        -------
+        Posterior
+        """
         return Posterior(**_kept(self, kept, self.n_localities))
 
 

@@ -42,12 +42,32 @@ class _RowFilter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Keeps some rows of a table; what kind of table it is stays."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn the columns of the table.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         _check_feature_names(self, X, reset=True)
         self.n_features_in_ = np.shape(X)[1]
         return self
 
     def keeps(self, X: Any) -> Booleans:
-        """Which rows stay."""
+        """Which rows stay.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        ndarray of bool, (n_rows,)
+        """
         check_is_fitted(self, "n_features_in_")
         _check_feature_names(self, X, reset=False)
         if np.shape(X)[1] != self.n_features_in_:
@@ -58,7 +78,16 @@ class _RowFilter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def transform(self, X: Any) -> Any:
-        """The rows that stay."""
+        """The rows that stay.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        table of the same kind
+        """
         return _safe_indexing(X, np.flatnonzero(self.keeps(X)))
 
 
@@ -112,12 +141,34 @@ class BoxRule(_RowFilter):
     ----------
     lower_, upper_ : ndarray, (n_columns,)
         The fences; infinite for columns that are not numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.preprocessing import BoxRule
+    >>> table = np.array([[1.0], [2.0], [3.0], [4.0], [100.0]])
+    >>> rule = BoxRule().fit(table)
+    >>> rule.lower_, rule.upper_  # quartiles 2 and 4
+    (array([-1.]), array([7.]))
+    >>> rule.transform(table).ravel()
+    array([1., 2., 3., 4.])
     """
 
     def __init__(self, whisker: float = 1.5) -> None:
         self.whisker = whisker
 
     def fit(self, X: Any, y: Any = None) -> BoxRule:
+        """Learn the fences.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         super().fit(X)
         columns = columns_of(X)
         self.lower_, self.upper_ = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
@@ -156,6 +207,21 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         The columns in the order in which they went.
     factors_ : ndarray
         The factors of the columns that stay.
+
+    Examples
+    --------
+    The last column is nearly the sum of the others, and goes; those are uncorrelated, so that their factors are 1:
+
+    >>> from itertools import product
+    >>> import numpy as np
+    >>> from motlm.preprocessing import VarianceInflation
+    >>> X = np.array(list(product([-1.0, 1.0], repeat=3)))
+    >>> X = np.column_stack([X, X.sum(axis=1) + 0.1 * X.prod(axis=1)])
+    >>> selector = VarianceInflation().fit(X)
+    >>> selector.dropped_, selector.factors_.round(6)
+    ([3], array([1., 1., 1.]))
+    >>> selector.transform(X).shape
+    (8, 3)
     """
 
     def __init__(self, threshold: float = 10.0, *, centered: bool = True, min_features: int = 1) -> None:
@@ -164,6 +230,17 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.min_features = min_features
 
     def fit(self, X: Any, y: Any = None) -> VarianceInflation:
+        """Choose the columns that stay.
+
+        Parameters
+        ----------
+        X : array, (n_rows, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         X = validate_data(self, X, dtype=float)
         if self.min_features < 1:
             raise ValueError(f"min_features must be at least 1; got {self.min_features}.")
@@ -207,7 +284,24 @@ def _factors(X: Array, constant: Booleans) -> Array:
 
 @dataclass(frozen=True)
 class Parts:
-    """Training, validation and test rows."""
+    """Training, validation and test rows.
+
+    Attributes
+    ----------
+    X, y : tuple of three
+        Rows and targets, of each part.
+    feature_names : tuple of str
+        Of the columns; empty where they are not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.preprocessing import three_parts
+    >>> parts = three_parts(np.arange(20.0)[:, None], np.arange(20.0), seed=0, stratify=False)
+    >>> X_train, X_valid, X_test = parts.X
+    >>> X_train.shape
+    (14, 1)
+    """
 
     X: tuple[Any, Any, Any]
     y: tuple[Any, Any, Any]
@@ -224,6 +318,19 @@ def three_parts(X: Any, y: Any, seed: int, *, stratify: bool) -> Parts:
         The paper's experiments have 0 to 9.
     stratify : bool
         Whether each part has the classes in the same shares, as for classification.
+
+    Returns
+    -------
+    Parts
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.preprocessing import three_parts
+    >>> X, y = np.arange(200.0).reshape(100, 2), np.repeat(["a", "b"], 50)
+    >>> parts = three_parts(X, y, seed=0, stratify=True)
+    >>> [len(part) for part in parts.y]
+    [70, 15, 15]
     """
     X0, rest, y0, rest_y = train_test_split(X, y, train_size=0.7, random_state=seed, stratify=y if stratify else None)
     X1, X2, y1, y2 = train_test_split(rest, rest_y, train_size=0.5, random_state=0, stratify=rest_y if stratify else None)
@@ -242,6 +349,14 @@ def clean(frame: Any, *, box: bool) -> Any:
     Returns
     -------
     DataFrame without missing values and duplicates
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from motlm.preprocessing import clean
+    >>> frame = pd.DataFrame({"age": [30, 30, None, 41, 52], "cups": [2.0, 2.0, 1.0, 0.5, 3.0]})
+    >>> clean(frame, box=False).index.tolist()
+    [0, 3, 4]
     """
     table = DropMissingRows().fit_transform(frame)
     if not len(table):
@@ -278,6 +393,20 @@ def prepare(frame: Any, target: Any, seed: int, *, protocol: str = "sound", task
     -------
     Parts
         Matrices, one-hot with the first level left out and standardised by the training rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from motlm.preprocessing import prepare
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"age": rng.normal(40, 10, 100), "drink": ["tea", "coffee"] * 50})
+    >>> frame["cups"] = 0.1 * frame["age"] + (frame["drink"] == "tea")
+    >>> parts = prepare(frame, "cups", seed=0)
+    >>> parts.feature_names, [part.shape for part in parts.X]
+    (('age', 'drink_tea'), [(70, 2), (15, 2), (15, 2)])
+    >>> bool(np.allclose(parts.X[0].mean(axis=0), 0.0))
+    True
     """
     for name, value, known in (("protocol", protocol, PROTOCOLS), ("task", task, TASKS)):
         if value not in known:

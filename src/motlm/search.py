@@ -45,7 +45,49 @@ _TWINS = 0.9  # share of common rows at which two balls are one
 
 @dataclass
 class Search:
-    """A search over the rows of one problem. What it finds is the same for any n_jobs."""
+    """A search over the rows of one problem. What it finds is the same for any n_jobs.
+
+    Parameters
+    ----------
+    objective : callable
+        The `Objective` of a number of localities and an inverse temperature.
+    points : array or None
+        Known centres.
+    free : tuple of str
+        Fields of the posterior that are searched.
+    unit_scale : bool
+        Whether the scale of the weights is fixed at 1.
+    solver : "lbfgs" or "nadam"
+    n_starts, max_iter, tol, n_jobs
+        As in the estimators.
+    watch : Watch
+    grows : bool
+        Whether balls may be added and exchanged: localities are alike, and their centres free.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_reg_case1
+    >>> from motlm.losses import Squared
+    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.rows import Rows
+    >>> from motlm.search import Search
+    >>> from motlm.watch import Watch
+    >>> X, y = make_reg_case1(100, random_state=0)
+    >>> rows = Rows.of(X, y)
+    >>> free = ("center", "center_scale", "radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
+    >>> with Watch(max_time=None, show=False) as watch:
+    ...     search = Search(
+    ...         lambda n, inverse_temperature: Objective(Squared(), LearnedCenters(), Prior(), rows, inverse_temperature),
+    ...         points=None, free=free, unit_scale=False, solver="lbfgs", n_starts=1, max_iter=200, tol=None, n_jobs=None,
+    ...         watch=watch, grows=True,
+    ...     )
+    ...     none = search.explore(0, 16.0, np.random.default_rng(0))
+    ...     one = search.explore(1, 16.0, np.random.default_rng(0), fewer=none)
+    >>> one[0].objective < none[0].objective
+    True
+    """
 
     objective: Callable[[int, float], Objective]  # of (n_localities, inverse_temperature)
     points: Array | None
@@ -304,7 +346,38 @@ def strengths(objective: Objective, posterior: Posterior) -> Strengths:
 
 
 def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]:
-    """The localities, weakest first, and how many of them are of no use: no row in them, or the rows of a stronger one."""
+    """The localities, weakest first, and how many of them are of no use: no row in them, or the rows of a stronger one.
+
+    Parameters
+    ----------
+    objective : Objective
+    posterior : Posterior
+
+    Returns
+    -------
+    order : list of int
+    useless : int
+        So many of the first are of no use.
+
+    Examples
+    --------
+    A ball far away from all rows is of no use:
+
+    >>> from dataclasses import replace
+    >>> import numpy as np
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.rows import Rows
+    >>> from motlm.search import weakest
+    >>> from motlm.starts import placed_at_rows
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    >>> law = placed_at_rows(objective.rows, None, 2, False, np.random.default_rng(0))
+    >>> weakest(objective, replace(law, center=np.array([[0.0, 0.0], [90.0, 0.0]])))
+    ([1, 0], 1)
+    """
     saved, _, common = strengths(objective, posterior)
     size = np.maximum(np.diag(common), 1.0)
     order = [int(i) for i in np.argsort(saved, kind="stable")]
@@ -323,5 +396,28 @@ def catoni_bound(objective: float, inverse_temperature: float, n_rows: float, n_
     for all of so many choices of (n, lambda) at once. The objective's sum over overlapping balls is at least the probability
     that some applicable model errs, so that the bound holds for that. n_rows is the sum of the weights; where they are not
     counts of independent rows it is not a bound.
+
+    Parameters
+    ----------
+    objective : float
+        L_S(Q) + KL / lambda.
+    inverse_temperature : float
+        lambda / m.
+    n_rows : float
+        m.
+    n_choices : int
+        How many pairs of n and lambda were tried.
+    delta : float, default=0.05
+        The probability with which the bound may fail.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from motlm.search import catoni_bound
+    >>> [round(catoni_bound(0.1, 2.0, 1000, choices), 3) for choices in (1, 20)]
+    [0.212, 0.215]
     """
     return float(catoni(objective, 0.0, n_rows, delta / n_choices, inverse_temperature))

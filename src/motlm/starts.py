@@ -23,7 +23,33 @@ _MODEL_SCALE = 0.3
 
 
 def placed_at_rows(rows: Rows, points: Array | None, n_localities: int, unit_scale: bool, rng: np.random.Generator) -> Posterior:
-    """Centres at random rows (or at the given points), radii at random quantiles of the distance, ridge models inside and out."""
+    """Centres at random rows (or at the given points), radii at random quantiles of the distance, ridge models inside and out.
+
+    Parameters
+    ----------
+    rows : Rows
+    points : array, (n_localities, n_coordinates), or None
+        Known centres; None places them at rows.
+    n_localities : int
+    unit_scale : bool
+        Whether the scale of the weights is fixed at 1.
+    rng : numpy Generator
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import placed_at_rows
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> law = placed_at_rows(Rows.of(X, y), None, 2, False, np.random.default_rng(0))
+    >>> [bool((X == center).all(axis=1).any()) for center in law.center], law.coef.shape
+    ([True, True], (3, 2))
+    """
     m, d = rows.features.shape
     n = n_localities
     if points is None:
@@ -83,6 +109,36 @@ def promising_balls(objective: Objective, posterior: Posterior, count: int, rng:
     The promise takes hard memberships and ridge models, inside the ball and outside: sum over rows in the ball of its loss,
     and over the others of the new exterior model's, against the exterior's loss before. Rows of other balls gain nothing, and
     a ball over them adds its own loss to theirs, as the objective has it.
+
+    Parameters
+    ----------
+    objective : Objective
+    posterior : Posterior
+        The mixture to which a ball might be added.
+    count : int
+        Balls that are drawn.
+    rng : numpy Generator
+
+    Returns
+    -------
+    list of Ball
+        The one of most gain first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import one_model, promising_balls
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    >>> before = one_model(objective.rows, unit_scale=False)
+    >>> balls = promising_balls(objective, before, 20, np.random.default_rng(0))
+    >>> len(balls), balls[0].gain >= balls[-1].gain
+    (20, True)
     """
     rows, loss = objective.rows, objective.loss
     mean, _, omega = locate(objective.vicinity, lookup_of(objective.vicinity, posterior), posterior, rows)
@@ -106,7 +162,36 @@ def promising_balls(objective: Objective, posterior: Posterior, count: int, rng:
 
 
 def diverse(balls: Sequence[Ball], count: int) -> list[Ball]:
-    """The first balls that are not much like one before."""
+    """The first balls that are not much like one before.
+
+    Parameters
+    ----------
+    balls : sequence of Ball
+        The best first.
+    count : int
+        Most that are chosen.
+
+    Returns
+    -------
+    list of Ball
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import diverse, one_model, promising_balls
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    >>> before = one_model(objective.rows, unit_scale=False)
+    >>> balls = promising_balls(objective, before, 20, np.random.default_rng(0))
+    >>> few = diverse(balls, 3)
+    >>> len(few), few[0] is balls[0]
+    (3, True)
+    """
     chosen: list[Ball] = []
     for ball in balls:
         if len(chosen) == count:
@@ -125,6 +210,33 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     """The mixture with this ball, and with the ridge model outside.
 
     That the exterior begins anew from a soft model matters: a sharp one, left as it was, keeps the search where it is.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    ball : Ball
+    unit_scale : bool
+        Whether the scale of the weights is fixed at 1.
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import one_model, promising_balls, with_ball
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    >>> before = one_model(objective.rows, unit_scale=False)
+    >>> balls = promising_balls(objective, before, 20, np.random.default_rng(0))
+    >>> with_ball(before, balls[0], unit_scale=False).n_localities
+    1
     """
     n = posterior.n_localities
     added = {
@@ -180,6 +292,30 @@ def paper_draw(rows: Rows, points: Array | None, n_localities: int, classificati
 
     Centres and weights N(0, I) (weights 0 for regression), center_scale U(0, 1), shape and rate 50 U(0, 1), the rest at
     the prior.
+
+    Parameters
+    ----------
+    rows : Rows
+    points : array, (n_localities, n_coordinates), or None
+        Known centres; None draws them.
+    n_localities : int
+    classification : bool
+    rng : numpy Generator
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.datasets import make_reg_case1
+    >>> from motlm.rows import Rows
+    >>> from motlm.starts import paper_draw
+    >>> X, y = make_reg_case1(100, random_state=0)
+    >>> law = paper_draw(Rows.of(X, y), None, 2, False, np.random.default_rng(0))
+    >>> law.center.shape, law.coef.ravel()
+    ((2, 1), array([0., 0., 0.]))
     """
     n, d = n_localities, rows.features.shape[1]
     center = rng.standard_normal((n, rows.coordinates.shape[1])) if points is None else points

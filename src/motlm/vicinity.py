@@ -485,6 +485,17 @@ def _distances(distance: ArrayLike) -> Array:
 def theta(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -> Array:
     """P(radius >= distance) for radius ~ Gamma(shape, rate); arguments broadcast.
 
+    Parameters
+    ----------
+    distance : float or array, at least 0
+    shape, rate : float or array, above 0
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
     >>> round(float(theta(2.0, 1.0, 0.5)), 12)  # exp(-1)
     0.367879441171
     """
@@ -497,6 +508,25 @@ def theta_and_partials(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -
     """theta and its partials with respect to distance, shape and rate; arguments broadcast.
 
     At distance 0 the partial in distance is minus the density of the radius: -inf for shape < 1.
+
+    Parameters
+    ----------
+    distance : float or array, at least 0
+    shape, rate : float or array, above 0
+
+    Returns
+    -------
+    ThetaPartials
+        With `value`, `distance`, `shape` and `rate`.
+
+    Examples
+    --------
+    For shape 1 theta is exp(-rate D), with partials -rate exp(-rate D) and -D exp(-rate D):
+
+    >>> from motlm.vicinity import theta_and_partials
+    >>> partials = theta_and_partials(2.0, 1.0, 0.5)
+    >>> round(float(partials.value), 6), round(float(partials.distance), 6), round(float(partials.rate), 6)
+    (0.367879, -0.18394, -0.735759)
     """
     D, k, t = np.broadcast_arrays(_distances(distance), np.asarray(shape, float), np.asarray(rate, float))
     _positive(shape=k, rate=t)
@@ -516,6 +546,18 @@ def upsilon(distance: ArrayLike, n_features: int, center_scale: ArrayLike, shape
 
     Arguments other than n_features broadcast. Absolute error below 1e-9 over `LIMITS` and distances 0 to 50.
 
+    Parameters
+    ----------
+    distance : float or array, at least 0
+    n_features : int
+    center_scale, shape, rate : float or array, above 0
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
     >>> round(float(upsilon(1.0, 2, 0.1, 30.0, 20.0)), 9)
     0.965462776
     """
@@ -528,6 +570,28 @@ def upsilon_and_partials(
     """upsilon and its partials with respect to distance, center_scale, shape and rate; arguments other than n_features broadcast.
 
     The partials' error is below 1e-7 of their largest size over distance.
+
+    Parameters
+    ----------
+    distance : float or array, at least 0
+    n_features : int
+    center_scale, shape, rate : float or array, above 0
+
+    Returns
+    -------
+    UpsilonPartials
+        With `value`, `distance`, `center_scale`, `shape` and `rate`.
+
+    Examples
+    --------
+    The partials are the slopes of the value:
+
+    >>> from motlm.vicinity import upsilon, upsilon_and_partials
+    >>> step = 1e-3
+    >>> partials = upsilon_and_partials(1.3, 2, 0.1, 30.0, 20.0)
+    >>> slope = (upsilon(1.3 + step, 2, 0.1, 30.0, 20.0) - upsilon(1.3 - step, 2, 0.1, 30.0, 20.0)) / (2 * step)
+    >>> bool(abs(partials.distance - slope) < 1e-4 < abs(slope))
+    True
     """
     if n_features < 1:
         raise ValueError(f"n_features must be at least 1; got {n_features}.")
@@ -567,6 +631,27 @@ def upsilon_qmc(
 
     For the paper's appendix and for comparison only; motlm itself uses `upsilon`. With a seed the Halton sequence is
     scrambled, which gives the spread that the appendix shows.
+
+    Parameters
+    ----------
+    distance : float or array, at least 0
+    n_features : int
+    center_scale, shape, rate : float, above 0
+    n_radii : int, default=60
+        Radii whose mean is taken.
+    seed : int or None, default=None
+        Of the scrambling; None does not scramble.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> from motlm.vicinity import upsilon, upsilon_qmc
+    >>> exact, approximate = upsilon(1.3, 2, 0.1, 30.0, 20.0), upsilon_qmc(1.3, 2, 0.1, 30.0, 20.0)
+    >>> bool(1e-9 < abs(exact - approximate) < 0.02)
+    True
     """
     halton = qmc.Halton(d=1, scramble=seed is not None, rng=seed)
     points = halton.random(n_radii + 1)[1:, 0] if seed is None else halton.random(n_radii)[:, 0]
@@ -579,7 +664,27 @@ def upsilon_qmc(
 
 
 def half_distance(table: Table) -> float:
-    """The distance at which the membership falls through 1/2; 0 where it never reaches 1/2."""
+    """The distance at which the membership falls through 1/2; 0 where it never reaches 1/2.
+
+    Parameters
+    ----------
+    table : Table
+        Of one locality.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    For shape 1 theta is exp(-rate D), which is 1/2 at ln(2) / rate:
+
+    >>> import numpy as np
+    >>> from motlm.vicinity import half_distance, theta_tables
+    >>> [table] = theta_tables(np.array([1.0]), np.array([0.5]))
+    >>> bool(abs(half_distance(table) - np.log(2) / 0.5) < 1e-8)
+    True
+    """
 
     def excess(distance: float) -> float:
         return float(table.look_up(table.value, table.place(np.array([distance])))[0]) - 0.5

@@ -16,7 +16,20 @@ _PAUSE = 0.1  # seconds between two drawings
 
 
 class Deadline:
-    """A moment after which searches stop. Small enough to travel to other processes."""
+    """A moment after which searches stop. Small enough to travel to other processes.
+
+    Parameters
+    ----------
+    at : float or None
+        Seconds, as `time.time` counts them; None is never.
+
+    Examples
+    --------
+    >>> import time
+    >>> from motlm.watch import Deadline
+    >>> Deadline(None).over(), Deadline(time.time() - 1).over()
+    (False, True)
+    """
 
     def __init__(self, at: float | None) -> None:
         self.at = at  # of time.time(), which all processes of a machine share
@@ -26,7 +39,22 @@ class Deadline:
 
 
 class Watch:
-    """Says when to stop, and shows how far the search is. A context: while it lasts, the first Ctrl-C means stop, not fail."""
+    """Says when to stop, and shows how far the search is. A context: while it lasts, the first Ctrl-C means stop, not fail.
+
+    Parameters
+    ----------
+    max_time : float or None
+        Seconds from now.
+    show : bool
+        Whether to draw a progress bar, on stderr.
+
+    Examples
+    --------
+    >>> from motlm.watch import Watch
+    >>> with Watch(max_time=None, show=False) as watch:
+    ...     watch.over()
+    False
+    """
 
     def __init__(self, max_time: float | None, show: bool) -> None:
         self.deadline = Deadline(None if max_time is None else time.time() + max_time)

@@ -66,6 +66,29 @@ class Certified:
     """A fitted model, its certificate, and the two other predictors that the certificate speaks of.
 
     It unpacks into the first two: ``model, certificate = certify(...)``.
+
+    Attributes
+    ----------
+    model : the fitted estimator, or pipeline
+        It answers by `predict`, and is what most statements speak of.
+    certificate : Certificate
+    drawn : estimator or None
+        The one model drawn from the certified law, of the statement "one draw"; None where there is no such statement.
+    gibbs : estimator or None
+        The law of the statement "any rule", as an estimator; None where there is no such statement.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from motlm.certificates import certify
+    >>> from motlm.datasets import make_twonorm
+    >>> X, y = make_twonorm(400, random_state=0)
+    >>> certified = certify(LogisticRegression(), X, y)
+    >>> certified.model.n_features_in_, certified.certificate.headline.n_rows
+    (20, 200)
+    >>> model, certificate = certified
+    >>> model is certified.model
+    True
     """
 
     model: Any
@@ -170,6 +193,19 @@ def split(n_rows: int, sealed: float = 0.5, random_state: int = 0) -> tuple[AnyA
 
     Whatever is done to a table before `certify` may look at the first only, such as the values that stand in for missing ones.
 
+    Parameters
+    ----------
+    n_rows : int
+    sealed : float, default=0.5
+        Share of the rows that is sealed.
+    random_state : int, default=0
+        Seed of the split.
+
+    Returns
+    -------
+    first, kept : ndarray of int
+        The rows to fit on, and the sealed ones.
+
     Examples
     --------
     >>> from motlm.certificates import split
@@ -252,7 +288,7 @@ def issued(
 ) -> Certified:
     """The certificate of some evidence, with the predictors that it speaks of."""
     spent = spending(evidence, delta, spend)
-    certificate = _certificate(evidence, spent, delta, spend != "each", protocol, notes)
+    certificate = _certificate(evidence, spent, delta, spend != "each", protocol, notes, stacklevel=4)
     gibbs = evidence.gibbs(spent["any rule"]) if "any rule" in spent else None
     drawn = evidence.draw(spent["one draw"])[0] if "one draw" in spent else None
     for one in (evidence.model, gibbs, drawn):
@@ -294,6 +330,26 @@ def audit(
     Returns
     -------
     Certificate
+
+    Examples
+    --------
+    A model of another kind, on rows that it was not fitted on:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from motlm.certificates import audit
+    >>> from motlm.datasets import make_twonorm
+    >>> X, y = make_twonorm(800, random_state=0)
+    >>> model = LogisticRegression().fit(X[:400], y[:400])
+    >>> certificate = audit(model, X[400:], y[400:], spend={"hold-out": 0.05})
+    >>> statement = certificate["hold-out"]
+    >>> statement.errors, statement.n_rows, round(statement.value, 3)
+    (8, 400, 0.036)
+
+    The bound is Clopper and Pearson's:
+
+    >>> from motlm.bounds import clopper_pearson
+    >>> bool(statement.value == clopper_pearson(statement.errors, statement.n_rows, 0.05))
+    True
     """
     refuse_weights(sample_weight)
     delta, coverage, random_state = _check(delta, coverage, random_state)
@@ -343,7 +399,8 @@ def audit(
         trusted=mixture is None,
     )
     spent = spending(evidence, delta, spend)
-    return _certificate(evidence, spent, delta, spend != "each", f"audit on {len(y)} rows, seed {random_state}", notes)
+    protocol = f"audit on {len(y)} rows, seed {random_state}"
+    return _certificate(evidence, spent, delta, spend != "each", protocol, notes, stacklevel=3)
 
 
 def whole_sample(
@@ -374,6 +431,22 @@ def whole_sample(
     Returns
     -------
     Certificate
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.certificates import whole_sample
+    >>> from motlm.datasets import make_clf_case2
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, standardize=False, random_state=0
+    ... )
+    >>> certificate = whole_sample(mixture.fit(X, y), X, y)
+    >>> [statement.name for statement in certificate]
+    ['any rule', 'silent error', 'ambiguity']
+    >>> print(certificate.headline)  # doctest: +ELLIPSIS
+    With 96 % confidence over the draw of the 400 rows it was fitted on, whichever applicable local model is asked, ...
     """
     if not isinstance(model, LocalMixture):
         raise TypeError(f"whole_sample needs a motlm estimator; got {type(model).__name__}. Use audit on rows it has not seen.")
@@ -427,6 +500,20 @@ def certify_without_split(
     -------
     Certified
         Its `model` is the estimator with the certified law.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.certificates import certify_without_split
+    >>> from motlm.datasets import make_clf_case2
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model, certificate = certify_without_split(mixture, X, y)
+    >>> certificate.protocol
+    'whole sample of 380 rows (20 set aside for units, seed 0), known centres'
+    >>> certificate.headline.empirical < certificate.headline.value < certificate.headline.baseline
+    True
     """
     refuse_weights(sample_weight)
     delta, _, random_state = _check(delta, 0.9, random_state)
@@ -487,7 +574,36 @@ def certify_without_split(
 
 
 def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
-    """The statements of a certificate that are about this model; an error if there are none, since it was refitted or changed."""
+    """The statements of a certificate that are about this model; an error if there are none, since it was refitted or changed.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    certificate : Certificate
+
+    Returns
+    -------
+    tuple of Statement
+
+    Raises
+    ------
+    CertificateError
+        If no statement is about this model.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from motlm.certificates import certify, verify
+    >>> from motlm.datasets import make_twonorm
+    >>> X, y = make_twonorm(400, random_state=0)
+    >>> model, certificate = certify(LogisticRegression(), X, y, spend={"hold-out": 0.05})
+    >>> [statement.name for statement in verify(model, certificate)]
+    ['hold-out']
+    >>> verify(model.fit(X, y), certificate)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    motlm.certificates._statements.CertificateError: this certificate is not about this model ...
+    """
     own = model_hash(model)
     if not own:
         raise CertificateError(
@@ -503,7 +619,32 @@ def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
 
 
 def prediction_interval(model: Any, certificate: Certificate, X: Any) -> Array:
-    """The certified interval of each row, (n_rows, 2), in the units of y; infinite where a region had too few rows for one."""
+    """The certified interval of each row, (n_rows, 2), in the units of y; infinite where a region had too few rows for one.
+
+    Parameters
+    ----------
+    model : fitted regressor
+    certificate : Certificate
+        Of this very model, with the statement "interval".
+    X : rows
+
+    Returns
+    -------
+    ndarray, (n_rows, 2)
+        Lower and upper end.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.certificates import certify, prediction_interval
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(300, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+    >>> model, certificate = certify(mixture, X, y, spend={"interval": 0.05}, coverage=0.9)
+    >>> prediction_interval(model, certificate, [[0.5], [1.5]]).round(2)
+    array([[ 0.24,  0.3 ],
+           [-0.85, -0.8 ]])
+    """
     about = [one for one in verify(model, certificate) if one.name == "interval"]
     if not about:
         raise CertificateError("this certificate has no prediction intervals; certify a regressor with the statement 'interval'.")
@@ -651,7 +792,13 @@ def _unlabelled(model: Any, X: Any, *labelled: Array | None) -> tuple[Any, str |
 
 
 def _certificate(
-    evidence: Evidence, spent: dict[str, float], delta: float, together: bool, protocol: str, notes: list[str | None]
+    evidence: Evidence,
+    spent: dict[str, float],
+    delta: float,
+    together: bool,
+    protocol: str,
+    notes: list[str | None],
+    stacklevel: int,  # of the user's call, as seen from here
 ) -> Certificate:
     ledger = Ledger(delta if together else sum(spent.values()) + 1e-9)
     for name, part in spent.items():
@@ -661,7 +808,7 @@ def _certificate(
     statements = [one for name, part in spent.items() for one in makers[name][0](evidence, part)]
     told = tuple(note for note in notes if note)
     for note in told:
-        warnings.warn(note, stacklevel=4)
+        warnings.warn(note, stacklevel=stacklevel)
     return Certificate(tuple(statements), delta, together, evidence.hash, protocol, evidence.seed, told, _ISSUER)
 
 

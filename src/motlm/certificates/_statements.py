@@ -37,7 +37,17 @@ PREDICTORS = {
 
 
 class CertificateError(ValueError):
-    """A certificate that cannot be given, does not belong to a model, or was changed."""
+    """A certificate that cannot be given, does not belong to a model, or was changed.
+
+    Examples
+    --------
+    >>> from motlm.certificates import Certificate, CertificateError
+    >>> try:
+    ...     Certificate.from_dict({"delta": 0.05})
+    ... except CertificateError as error:
+    ...     print(error)
+    not a certificate: expected what Certificate.to_dict writes, with its digest.
+    """
 
 
 def rounded(value: float, up: bool, digits: int = 2) -> str:
@@ -73,6 +83,55 @@ class Statement:
 
     `value` is None where there are too few rows to certify anything. `bound` says whether the true value is "at most" or
     "at least" that. `unit` is "share" of cases, "target" (the units of y), or "ratio".
+
+    Attributes
+    ----------
+    code : str
+        "C1" to "C6" of classification, "R1" to "R3" of regression, "W1" to "W3" of a whole sample.
+    name : str
+        As in `spend` of `certify`: "hold-out", "any rule" and so on.
+    value : float or None
+        What is certified.
+    empirical : float or None
+        What was seen on the rows.
+    n_rows : int
+        On how many rows it rests.
+    delta : float
+        The probability with which it may be wrong.
+    loss : str
+        What counts, in words: "errs".
+    predictor : str
+        "fixed" (the model), "gibbs" (a model drawn anew for each case) or "draw" (the one model that was drawn).
+    bound : str
+        "at most" or "at least".
+    unit : str
+        "share", "target" or "ratio".
+    kl : float or None
+        The divergence that the bound pays for, in nats.
+    errors : int or None
+        How many of the rows were errors.
+    region : str
+        Of a statement about one region: where it holds.
+    baseline, baseline_name : float or None, str
+        The same quantity of a trivial predictor, and its name.
+    flags : tuple of str
+        Warnings that stand before the sentence, such as "VACUOUS".
+    assumptions : tuple of str
+    population, rows : str
+        What the cases, and the rows, are called.
+    model : str
+        Hash of the numbers of the predictor.
+    details : dict
+        Further numbers of some statements.
+
+    Examples
+    --------
+    >>> from motlm.bounds import clopper_pearson
+    >>> from motlm.certificates import Statement
+    >>> bound = float(clopper_pearson(0, 60, 0.05))
+    >>> statement = Statement("C1", "hold-out", bound, 0.0, 60, 0.05, loss="errs", predictor="fixed", errors=0)
+    >>> print(statement)  # doctest: +ELLIPSIS
+    With 95 % confidence over the draw of the 60 sealed rows, this fixed model errs on at most 4.9 % of future cases ...
     """
 
     code: str  # "C1" to "C6", "R1" to "R3", "W1" to "W3"
@@ -208,6 +267,15 @@ def _on_average(one: Statement) -> str:
 class Ledger:
     """The confidence that may be spent, and on what it was.
 
+    Attributes
+    ----------
+    total : float
+        The delta that may be spent.
+    entries : tuple of (name, delta)
+        On what it was.
+
+    Examples
+    --------
     >>> ledger = Ledger(0.05).spend("hold-out", 0.04)
     >>> round(ledger.left, 6)
     0.01
@@ -241,6 +309,38 @@ class Certificate:
 
     The first statement is the headline. With `together` all statements hold at once with confidence 1 - delta; without, each
     holds by itself with that confidence, and nothing is said of all at once.
+
+    Attributes
+    ----------
+    statements : tuple of Statement
+    delta : float
+        The probability with which the certificate may be wrong.
+    together : bool
+        Whether all statements hold at once.
+    model : str
+        Hash of the numbers of the certified model; see `verify`.
+    protocol : str
+        Which rows decided what, in words.
+    seed : int or None
+        Of the split, of the one draw and of the order of the bets.
+    notes : tuple of str
+        What looked odd in the rows.
+    version : str
+        Of the library that issued it.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from motlm.certificates import Certificate, certify
+    >>> from motlm.datasets import make_twonorm
+    >>> X, y = make_twonorm(400, random_state=0)
+    >>> model, certificate = certify(LogisticRegression(), X, y)
+    >>> certificate.validity
+    'All 2 statements hold together with 95 % confidence.'
+    >>> [statement.name for statement in certificate], certificate["hold-out"].n_rows
+    (['hold-out', 'gain'], 200)
+    >>> Certificate.from_dict(certificate.to_dict()) == certificate
+    True
     """
 
     statements: tuple[Statement, ...]

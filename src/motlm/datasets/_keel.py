@@ -26,7 +26,27 @@ HOME = "https://sci2s.ugr.es/keel/dataset/data"  # Alcalá-Fdez et al. (2011), J
 
 @dataclass(frozen=True)
 class KeelSet:
-    """A data set of the paper: what it is called in KEEL and in the paper, and its file's sha256."""
+    """A data set of the paper: what it is called in KEEL and in the paper, and its file's sha256.
+
+    Attributes
+    ----------
+    name, title : str
+        In KEEL, and in the paper.
+    task : str
+        "classification" or "regression".
+    sha256 : str
+        Of its file.
+    shape : tuple of two ints
+        Rows and columns, target included, as the paper prints them: after its row steps.
+
+    Examples
+    --------
+    >>> from motlm.datasets import KEEL
+    >>> len(KEEL), KEEL[0].name, KEEL[0].task, KEEL[0].shape
+    (16, 'banana', 'classification', (5292, 3))
+    >>> [one.title for one in KEEL if one.task == "regression"]  # doctest: +ELLIPSIS
+    ['Auto MPG8', 'Baseball', 'Concrete', ...]
+    """
 
     name: str
     title: str
@@ -61,7 +81,22 @@ KEEL: tuple[KeelSet, ...] = tuple(
 
 
 def data_folder(data_home: Any = None) -> Path:
-    """Where data sets are looked for and kept: `data_home`, else the variable MOTLM_DATA, else a folder of the user's cache."""
+    """Where data sets are looked for and kept: `data_home`, else the variable MOTLM_DATA, else a folder of the user's cache.
+
+    Parameters
+    ----------
+    data_home : str or Path, default=None
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from motlm.datasets import data_folder
+    >>> data_folder("my/data").as_posix()
+    'my/data'
+    """
     if data_home is not None:
         return Path(data_home).expanduser()
     if os.environ.get("MOTLM_DATA"):
@@ -156,6 +191,22 @@ def load_keel(name: str, *, as_frame: bool = False, data_home: Any = None, downl
     Bunch
         With data, target, feature_names, target_names (the output's name), classes (of a classification set), task, frame
         (with as_frame) and DESCR. Missing values are nan, or None in nominal columns.
+
+    Examples
+    --------
+    >>> from motlm.datasets import load_keel
+    >>> banana = load_keel("banana")  # doctest: +SKIP
+    >>> banana.data.shape, banana.classes  # doctest: +SKIP
+    ((5300, 2), ['-1.0', '1.0'])
+
+    A file that is not there need not be fetched:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_keel("banana", data_home=folder, download_if_missing=False)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: no banana.dat in ... Put banana.dat into a folder and name it by data_home= ...
     """
     one = _one(name)
     path = _path(one, data_home, download_if_missing)
@@ -204,7 +255,7 @@ PUBLISHED = ("clf_case1", "clf_case2", "reg_case1", "reg_case2")
 
 
 def load_published(name: str, *, data_home: Any = None) -> tuple[AnyArray, AnyArray]:
-    """Load one of the authors' own draws of the synthetic cases, as their notebooks wrote them.
+    r"""Load one of the authors' own draws of the synthetic cases, as their notebooks wrote them.
 
     The files have no public home of their own; `make_clf_case1` and its siblings draw new ones by the same recipes.
 
@@ -218,6 +269,18 @@ def load_published(name: str, *, data_home: Any = None) -> tuple[AnyArray, AnyAr
     -------
     X : ndarray, (n_rows, 2) or (n_rows, 1)
     y : ndarray
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from motlm.datasets import load_published
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     (Path(folder) / "synthetic").mkdir()
+    ...     _ = (Path(folder) / "synthetic" / "clf_case1.csv").write_text("x1,x2,y\n0.5,0.25,1\n-0.5,1.0,-1\n")
+    ...     load_published("clf_case1", data_home=folder)
+    (array([[ 0.5 ,  0.25],
+           [-0.5 ,  1.  ]]), array([ 1., -1.]))
     """
     if name not in PUBLISHED:
         raise ValueError(f"no synthetic case {name!r}; there are {', '.join(PUBLISHED)}.")

@@ -24,12 +24,44 @@ _NUMERIC = re.compile(r"(real|integer|numeric)\s*(?:\[([^\],]*),([^\]]*)\])?", r
 
 
 class KeelFormatError(ValueError):
-    """A file that does not keep to the format; the message has the file, the line, what was expected and what came."""
+    """A file that does not keep to the format; the message has the file, the line, what was expected and what came.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from motlm.datasets import KeelFormatError, read_keel
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tea.dat"
+    ...     _ = path.write_text("@relation tea")
+    ...     try:
+    ...         read_keel(path)
+    ...     except KeelFormatError as error:
+    ...         print(str(error).removeprefix(folder))
+    /tea.dat, line 1: the file ends without @data.
+    """
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column as the header declares it."""
+    """A column as the header declares it.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        "real", "integer" or "nominal".
+    levels : tuple of str
+        Of a nominal column.
+    range : tuple of two floats, or None
+        Of a numeric column, as declared; files do not always keep to it.
+
+    Examples
+    --------
+    >>> from motlm.datasets import Attribute
+    >>> Attribute("drink", "nominal", levels=("tea", "coffee")).levels
+    ('tea', 'coffee')
+    """
 
     name: str
     kind: str  # "real", "integer" or "nominal"
@@ -39,7 +71,27 @@ class Attribute:
 
 @dataclass(frozen=True)
 class KeelTable:
-    """A file's columns: floats with nan for what is missing, or objects (text) with None."""
+    """A file's columns: floats with nan for what is missing, or objects (text) with None.
+
+    Attributes
+    ----------
+    relation : str
+        The name that the header gives to the table.
+    attributes : tuple of Attribute
+    columns : tuple of ndarray
+        One for each attribute.
+    inputs, outputs : tuple of str
+        Names of the attributes to predict from, and to predict.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.datasets import Attribute, KeelTable
+    >>> attributes = Attribute("age", "integer"), Attribute("cups", "real")
+    >>> table = KeelTable("tea", attributes, (np.array([30.0, 41.0]), np.array([2.5, 1.0])), ("age",), ("cups",))
+    >>> table.column("cups"), table.attribute("cups").kind
+    (array([2.5, 1. ]), 'real')
+    """
 
     relation: str
     attributes: tuple[Attribute, ...]
@@ -79,6 +131,30 @@ def read_keel(path: Any, encoding: str = "utf-8") -> KeelTable:
     ------
     KeelFormatError
         Where the file does not keep to the format, with its name and the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from motlm.datasets import read_keel
+    >>> text = '''@relation tea
+    ... @attribute age integer [0, 99]
+    ... @attribute drink {tea, coffee}
+    ... @attribute cups real [0, 10]
+    ... @inputs age, drink
+    ... @outputs cups
+    ... @data
+    ... 30, tea, 2.5
+    ... 41, ?, 1.0
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tea.dat"
+    ...     _ = path.write_text(text)
+    ...     table = read_keel(path)
+    >>> table.inputs, table.outputs
+    (('age', 'drink'), ('cups',))
+    >>> table.column("age"), table.column("drink")
+    (array([30., 41.]), array(['tea', None], dtype=object))
     """
     with Path(path).open("rb") as stream:
         return _Reader(str(path), stream, encoding).table()

@@ -57,6 +57,19 @@ def make_clf_case1(n_rows: int = 1400, *, flipped: float = 0.2, random_state: An
     -------
     X : ndarray, (n_rows, 2)
     y : ndarray of -1 and +1
+
+    Examples
+    --------
+    >>> from motlm.datasets import make_clf_case1
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((200, 2), [-1.0, 1.0])
+
+    Without flipped labels the sign of the second column is the label outside the balls, and the other one inside:
+
+    >>> X, y = make_clf_case1(200, flipped=0.0, random_state=0)
+    >>> int((y == (X[:, 1] > 0) * 2 - 1).sum())
+    100
     """
     return _make(CASE1, n_rows, flipped, random_state)
 
@@ -110,6 +123,17 @@ def make_reg_case1(n_rows: int = 706, *, noise: float = 0.012, random_state: Any
     -------
     X : ndarray, (n_rows, 1)
     y : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(100, noise=0.0, random_state=0)
+    >>> X.shape
+    (100, 1)
+    >>> inside = np.abs(X[:, 0] - 0.0189) < 0.81
+    >>> bool(np.allclose(y, np.where(inside, 0.54, -0.55) * X[:, 0])), int(inside.sum())
+    (True, 50)
     """
     _check_rows(n_rows, 2)
     rng = check_random_state(random_state)
@@ -139,6 +163,16 @@ def make_reg_case2(n_rows: int = 1058, *, noise: float = 0.03, random_state: Any
     -------
     X : ndarray, (n_rows, 1)
     y : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.datasets import make_reg_case2
+    >>> X, y = make_reg_case2(99, noise=0.0, random_state=0)
+    >>> X.shape
+    (99, 1)
+    >>> bool(np.allclose(y, np.where(np.abs(X[:, 0]) < 1, 1.12 - 2.2 * np.abs(X[:, 0]), 0.045)))
+    True
     """
     _check_rows(n_rows, 3)
     rng = check_random_state(random_state)
@@ -175,6 +209,15 @@ def make_ringnorm(n_rows: int = 7400, *, random_state: Any = None) -> tuple[Arra
     -------
     X : ndarray, (n_rows, 20)
     y : ndarray of 0 and 1
+
+    Examples
+    --------
+    >>> from motlm.datasets import make_ringnorm
+    >>> X, y = make_ringnorm(1000, random_state=0)
+    >>> X.shape, float(y.mean())
+    ((1000, 20), 0.5)
+    >>> round(float(X[y == 0].std())), round(float(X[y == 1].std()))
+    (2, 1)
     """
     return _two_gaussians(n_rows, (0.0, 2 / np.sqrt(20)), (2.0, 1.0), random_state)
 
@@ -194,6 +237,17 @@ def make_twonorm(n_rows: int = 7400, *, random_state: Any = None) -> tuple[Array
     -------
     X : ndarray, (n_rows, 20)
     y : ndarray of 0 and 1
+
+    Examples
+    --------
+    The sign of the sum of the columns is the best rule:
+
+    >>> from motlm.datasets import make_twonorm
+    >>> X, y = make_twonorm(1000, random_state=0)
+    >>> X.shape, float(y.mean())
+    ((1000, 20), 0.5)
+    >>> bool(((X.sum(axis=1) < 0) == y).mean() > 0.96)
+    True
     """
     a = 2 / np.sqrt(20)
     return _two_gaussians(n_rows, (a, -a), (1.0, 1.0), random_state)

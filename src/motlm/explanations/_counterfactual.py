@@ -29,7 +29,41 @@ _DETOURS = 20  # searches by a general solver
 
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
-    """A changed row for which the model gives another answer, or why there is none. Made by `counterfactual`."""
+    """A changed row for which the model gives another answer, or why there is none. Made by `counterfactual`.
+
+    Attributes
+    ----------
+    found : bool
+    exact : bool
+        Whether it is proved that no nearer row, or none at all, has the answer.
+    reason : str
+        Why there is none.
+    region : str
+        Whose model speaks.
+    before, after : dict
+        Values of each feature; `after` is empty where none was found.
+    distance : float or None
+        Between the two rows, standardised.
+    prediction_before, prediction_after, score_before, score_after
+        What the model says of the two rows, and the scores behind it.
+    wanted
+        The answer that was asked for.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.explanations import counterfactual
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> change = counterfactual(model, [-1.4, 0.1], fixed=["x0"])
+    >>> list(change.changes), change.prediction_before, change.prediction_after
+    (['x1'], 1.0, -1.0)
+    >>> print(counterfactual(model, [-1.4, 0.1], fixed=["x0", "x1"]))
+    no counterfactual: no row in locality 0 within the given limits has that answer
+    """
 
     found: bool
     exact: bool  # whether it is proved that no nearer row, or none at all, has the answer
@@ -105,6 +139,35 @@ def counterfactual(
     Returns
     -------
     Counterfactual
+
+    Examples
+    --------
+    Inside the first ball the label is the sign of the second column, so that this one has to fall:
+
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.explanations import counterfactual
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> change = counterfactual(model, [-1.4, 0.1])
+    >>> change.found, change.exact, change.region
+    (True, True, 'locality 0')
+    >>> change.after["x1"] < change.before["x1"]
+    True
+    >>> model.predict([list(change.after.values())])
+    array([-1.])
+
+    For a regressor the prediction that is wanted must be given:
+
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(300, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+    >>> change = counterfactual(mixture.fit(X, y), [0.1], target=0.27)
+    >>> round(change.prediction_after, 6), round(change.after["x0"], 1)
+    (0.27, 0.5)
     """
     model = checked(model)
     row = _one_row(model, x)

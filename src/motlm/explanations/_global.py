@@ -29,6 +29,41 @@ class Region:
     """A locality, or the exterior, in the user's units, with what the rows in it say of its model.
 
     Scores are accuracies, or root mean squared errors of a regressor; None where there is no row.
+
+    Attributes
+    ----------
+    index, name : int, str
+        Place in the list, and "locality 0" and so on, or "exterior".
+    feature_names : tuple of str
+    center, half_width : ndarray or None
+        Of the ball, in the user's units; None for the exterior.
+    radius : float or None
+        In standardised units.
+    n_rows, share : int, float
+        How many rows it contains, and which share of all that is.
+    n_spoken : int
+        For how many rows its model speaks.
+    balance : dict
+        Share of each label, or mean and deviation of the target.
+    score, exterior_score, linear_score : float or None
+        On its rows: of its own model, of the exterior model, and of one linear model for all rows.
+    coef, coef_scale, intercept, intercept_scale, formula
+        Of its linear model, as in `motlm.LocalModel`.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.explanations import explain_global
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> region = explain_global(model, X, y).regions[0]
+    >>> region.name, region.score > region.exterior_score
+    ('locality 0', True)
+    >>> list(region.to_frame().columns)
+    ['column', 'coefficient', 'deviation', 'centre', 'reaches']
     """
 
     index: int
@@ -78,7 +113,41 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class GlobalExplanation:
-    """All regions, what they share, and how often local models contradict each other. Made by `explain_global`."""
+    """All regions, what they share, and how often local models contradict each other. Made by `explain_global`.
+
+    Attributes
+    ----------
+    regions : tuple of Region
+        The localities; the last is the exterior.
+    shared, contradictions : ndarray of int, (n_localities, n_localities)
+        Rows that two localities share, and those of them of which the two say different things.
+    n_rows : int
+    ambiguous : float
+        Share of rows for which applicable models contradict each other.
+    score_name : str
+        "accuracy" or "root mean squared error".
+    score, linear_score : float
+        Of the whole model on these rows, and of one linear model for all rows.
+    certificate : Certificate or None
+        The one that the model carries.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.explanations import explain_global
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> explanation = explain_global(model, X, y)
+    >>> explanation.score_name, explanation.shared.shape
+    ('accuracy', (3, 3))
+    >>> [entry["region"] for entry in explanation.rows()]
+    ['locality 0', 'locality 1', 'locality 2', 'exterior']
+    >>> list(explanation.coefficients().index)
+    ['x0', 'x1']
+    """
 
     regions: tuple[Region, ...]  # the last is the exterior
     shared: Integers  # (n_localities, n_localities), rows in both; in one on the diagonal

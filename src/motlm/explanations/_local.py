@@ -23,6 +23,43 @@ class RowExplanation:
     """Why the model says what it says of one row.
 
     For a classifier a score is a linear score, positive for the second label; for a regressor it is a prediction.
+
+    Attributes
+    ----------
+    row : int
+        Its place in the table.
+    values : dict
+        Of each feature.
+    prediction, score
+        What the model says, and the score behind it.
+    speaker, speaker_name : int, str
+        Index of the locality that spoke (n for the exterior, -1 for several), and its name.
+    reason : str
+        Why it spoke.
+    models : tuple of dict
+        Of each locality and of the exterior: whether it applies, distance, radius, membership, score and what it says.
+    contradicted : bool
+        Whether applicable models contradict each other.
+    reference, base : str, float
+        What contributions are relative to, and the score there.
+    contributions : dict of float
+        By feature; ``base`` plus their sum is the score.
+    neighbours : tuple of dict
+        The nearest training rows for which the same model speaks, if `explain_local` was given X_train.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.datasets import make_reg_case1
+    >>> from motlm.explanations import explain_local
+    >>> X, y = make_reg_case1(300, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+    >>> print(explain_local(mixture.fit(X, y), [[0.5]])[0])  # doctest: +ELLIPSIS
+    row 0: 0.2..., said by locality 0 (no other locality contains the row)
+        locality 0 says 0.2... (score 0.2...)
+        ... at the centre of locality 0
+        +0.2... x0 = 0.5
+        = 0.2...
     """
 
     row: int
@@ -79,7 +116,42 @@ class RowExplanation:
 
 @dataclass(frozen=True, eq=False)
 class LocalExplanation:
-    """Explanations of rows; `explanation[i]` is that of row i. Made by `explain_local`."""
+    """Explanations of rows; `explanation[i]` is that of row i. Made by `explain_local`.
+
+    Attributes
+    ----------
+    feature_names : tuple of str
+        The user's own columns.
+    values : dict of ndarray
+        The values of each feature.
+    prediction, score, base : ndarray, (n_rows,)
+        What the model says of each row, the score behind it, and the score at the place that contributions are relative to.
+    contributions : ndarray, (n_rows, n_features)
+    contradicted : ndarray of bool, (n_rows,)
+        Whether applicable models contradict each other.
+    radius : ndarray, (n_localities,)
+    classes : ndarray or None
+        The labels of a classifier.
+    reference : tuple of str
+        For each model, what its contributions are relative to.
+    nearest, nearest_distance : ndarray, (n_rows, n_neighbours), or None
+        Indices and distances of training rows for which the same model speaks; -1 and nan where there are no more.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.explanations import explain_local
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> explanation = explain_local(model, X[:5])
+    >>> len(explanation), explanation.contributions.shape
+    (5, (5, 2))
+    >>> list(explanation.to_frame().columns[:3])
+    ['prediction', 'score', 'speaker']
+    """
 
     feature_names: tuple[str, ...]
     values: dict[str, AnyArray]
@@ -201,6 +273,27 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
     Returns
     -------
     LocalExplanation
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.explanations import explain_local
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> explanation = explain_local(model, [[-1.4, 0.5], [0.0, -1.0]], X_train=X)
+    >>> [row.speaker_name for row in explanation], explanation.prediction
+    (['locality 0', 'exterior'], array([1., 1.]))
+    >>> row = explanation[0]
+    >>> row.reason, len(row.neighbours)
+    ('no other locality contains the row', 3)
+
+    The contributions add up:
+
+    >>> abs(row.base + sum(row.contributions.values()) - row.score) < 1e-9
+    True
     """
     model = checked(model)
     seen = Seen.of(model, X)

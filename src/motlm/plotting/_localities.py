@@ -23,6 +23,26 @@ class LocalitiesDisplay:
     circles are where the balls cut it. A *projection* shows all columns at once, along the two directions in which
     standardised rows differ most: circles are balls in their full size, and there are no regions of answers, since rows with
     different answers may fall on one point.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Of matplotlib, once it is drawn.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.plotting import LocalitiesDisplay
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> display = LocalitiesDisplay.from_estimator(model, X, y, grid_resolution=50)
+    >>> len(display.circles), display.ax_.get_xlabel(), display.ax_.get_ylabel()
+    (3, 'x0', 'x1')
+    >>> plt.close(display.figure_)
     """
 
     def __init__(

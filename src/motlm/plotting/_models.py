@@ -17,7 +17,26 @@ __all__ = ["CoefficientsDisplay", "ContributionsDisplay", "RegressionDisplay"]
 
 
 class RegressionDisplay:
-    """A regression on one column: rows, what each local model says where it applies, and intervals. Made by `from_estimator`."""
+    """A regression on one column: rows, what each local model says where it applies, and intervals. Made by `from_estimator`.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Of matplotlib, once it is drawn.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.datasets import make_reg_case1
+    >>> from motlm.plotting import RegressionDisplay
+    >>> X, y = make_reg_case1(300, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+    >>> display = RegressionDisplay.from_estimator(mixture.fit(X, y), X, y)
+    >>> len(display.balls), display.interval_name
+    (1, '± 2 root mean squared errors of training')
+    >>> plt.close(display.figure_)
+    """
 
     def __init__(
         self,
@@ -48,6 +67,19 @@ class RegressionDisplay:
 
         The band is the certified interval of the model's certificate, if it has one; else the prediction plus or minus two root
         mean squared errors on the training rows.
+
+        Parameters
+        ----------
+        estimator : fitted LocalMixtureRegressor
+            Of one column.
+        X, y : rows and targets to show
+        grid_resolution : int, default=600
+            Points along the axis at which the prediction is computed.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        RegressionDisplay
         """
         if not isinstance(estimator, LocalMixtureRegressor):
             raise TypeError(f"RegressionDisplay draws a LocalMixtureRegressor; got a {type(estimator).__name__}.")
@@ -118,7 +150,28 @@ class RegressionDisplay:
 
 
 class CoefficientsDisplay:
-    """Coefficients of all local models side by side, with their posterior deviations. Made by `from_estimator`."""
+    """Coefficients of all local models side by side, with their posterior deviations. Made by `from_estimator`.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Of matplotlib, once it is drawn.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.plotting import CoefficientsDisplay
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> display = CoefficientsDisplay.from_estimator(model)
+    >>> display.coef.shape, display.names
+    ((4, 2), ['locality 0', 'locality 1', 'locality 2', 'exterior'])
+    >>> plt.close(display.figure_)
+    """
 
     def __init__(
         self, *, coef: Array, scale: Array, feature_names: tuple[str, ...], names: list[str], standardized: bool
@@ -199,7 +252,28 @@ class CoefficientsDisplay:
 
 
 class ContributionsDisplay:
-    """From the score at the centre of a locality to the score of a row, feature by feature. Made by `from_estimator`."""
+    """From the score at the centre of a locality to the score of a row, feature by feature. Made by `from_estimator`.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Of matplotlib, once it is drawn.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.plotting import ContributionsDisplay
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> display = ContributionsDisplay.from_estimator(model, [[-1.4, 0.5]])
+    >>> display.names
+    ['x1 = 0.5', 'x0 = -1.4']
+    >>> plt.close(display.figure_)
+    """
 
     def __init__(self, *, explanation: RowExplanation, names: list[str], values: Array) -> None:
         self.explanation = explanation
@@ -208,7 +282,19 @@ class ContributionsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, x: Any, *, max_features: int = 15, ax: Any = None) -> ContributionsDisplay:
-        """Explain a row (a table of one row), and draw it. Features beyond `max_features` are added up."""
+        """Explain a row (a table of one row), and draw it. Features beyond `max_features` are added up.
+
+        Parameters
+        ----------
+        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor
+        x : a table of one row
+        max_features : int, default=15
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        ContributionsDisplay
+        """
         explanation = explain_local(estimator, x)
         if len(explanation) != 1:
             raise ValueError(f"ContributionsDisplay draws one row; got {len(explanation)}.")
@@ -216,7 +302,18 @@ class ContributionsDisplay:
 
     @classmethod
     def from_explanation(cls, explanation: RowExplanation, *, max_features: int = 15, ax: Any = None) -> ContributionsDisplay:
-        """Draw the explanation of a row."""
+        """Draw the explanation of a row.
+
+        Parameters
+        ----------
+        explanation : RowExplanation
+        max_features : int, default=15
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        ContributionsDisplay
+        """
         entries = sorted(explanation.contributions.items(), key=lambda item: -abs(item[1]))
         shown, rest = entries[:max_features], entries[max_features:]
         names = [f"{short(name, 36)} = {_value(explanation.values[name])}" for name, _ in shown]

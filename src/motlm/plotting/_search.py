@@ -20,7 +20,26 @@ _VALUES = ("objective", "gibbs_risk", "kl", "held_out_score", "bound")
 
 
 class PathDisplay:
-    """What was found along the way, for every lambda and number of localities that was tried. Made by `from_estimator`."""
+    """What was found along the way, for every lambda and number of localities that was tried. Made by `from_estimator`.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Of matplotlib, once it is drawn.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.datasets import make_reg_case1
+    >>> from motlm.plotting import PathDisplay
+    >>> X, y = make_reg_case1(300, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=[1, 16], n_starts=1, random_state=0)
+    >>> display = PathDisplay.from_estimator(mixture.fit(X, y))
+    >>> display.value, sorted(record.inverse_temperature for record in display.records)
+    ('held_out_score', [1.0, 16.0])
+    >>> plt.close(display.figure_)
+    """
 
     def __init__(self, *, records: list[Record], by: str, value: str, chosen: tuple[int, float]) -> None:
         self.records = records
@@ -101,14 +120,44 @@ class PathDisplay:
 
 
 class RiskDisplay:
-    """Observed and certified risks: from what was seen on the rows to what is certified. Made by `from_certificate`."""
+    """Observed and certified risks: from what was seen on the rows to what is certified. Made by `from_certificate`.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Of matplotlib, once it is drawn.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from motlm.certificates import certify
+    >>> from motlm.datasets import make_twonorm
+    >>> from motlm.plotting import RiskDisplay
+    >>> X, y = make_twonorm(400, random_state=0)
+    >>> model, certificate = certify(LogisticRegression(), X, y)
+    >>> display = RiskDisplay.from_certificate(certificate)
+    >>> [statement.name for statement in display.statements]
+    ['hold-out']
+    >>> plt.close(display.figure_)
+    """
 
     def __init__(self, *, statements: list[Statement]) -> None:
         self.statements = statements
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, ax: Any = None) -> RiskDisplay:
-        """Draw the shares that a certificate bounds from above."""
+        """Draw the shares that a certificate bounds from above.
+
+        Parameters
+        ----------
+        certificate : Certificate
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        RiskDisplay
+        """
         shown = [one for one in certificate if one.unit == "share" and one.value is not None and one.empirical is not None]
         if not shown:
             raise ValueError("the certificate has no share of cases to draw.")
@@ -116,7 +165,18 @@ class RiskDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> RiskDisplay:
-        """Draw the certificate that the model carries."""
+        """Draw the certificate that the model carries.
+
+        Parameters
+        ----------
+        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor
+            That `motlm.certificates.certify` made.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        RiskDisplay
+        """
         certificate = getattr(estimator, "certificate_", None)
         if certificate is None:
             raise ValueError("the model has no certificate; motlm.certificates.certify makes one.")

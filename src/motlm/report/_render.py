@@ -56,6 +56,22 @@ def render(
     Returns
     -------
     Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.report import render
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
+    >>> model = mixture.fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = render(model, X, y, Path(folder) / "report.html", title="Three balls")
+    ...     "Three balls" in path.read_text(encoding="utf-8")
+    True
     """
     try:
         from jinja2 import Environment
