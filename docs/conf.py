@@ -31,7 +31,7 @@ def shown_only(examples: Path) -> list[str]:
     here = [one.name for one in KEEL if any(data_folder().rglob(f"{one.name}.dat"))]
     found = []
     for path in sorted(examples.glob("plot_*.py")):
-        lacking = sorted(set(re.findall(r'load_keel\("(\w+)"', path.read_text())) - set(here))
+        lacking = sorted(set(re.findall(r'load_keel\("(\w+)"', path.read_text(encoding="utf-8"))) - set(here))
         if lacking:
             print(f"{path.name} is not run: set MOTLM_DATA to a folder with {', '.join(lacking)}.dat")
             found.append(path.stem)
@@ -44,10 +44,11 @@ not_run = shown_only(Path(__file__).parents[1] / "examples")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "filename_pattern": rf"/plot_(?!{'|'.join(name.removeprefix('plot_') for name in not_run) or '$'})",
+    "filename_pattern": rf"[\\/]plot_(?!{'|'.join(name.removeprefix('plot_') for name in not_run) or '$'})",
     "ignore_pattern": r"(demo|pictures)\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
+    "run_stale_examples": True,  # the library may have changed, if the example has not
     "show_signature": False,
     "show_memory": False,
     "min_reported_time": 1e9,  # how long they took here says nothing

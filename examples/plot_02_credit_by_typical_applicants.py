@@ -9,8 +9,8 @@ default is hard to foresee; so we also see what is said when little can be promi
 """
 
 # %%
-# Typical applicants are rows of the same table, in its own columns and units, categories included. Here they are the
-# medians and most frequent categories of two groups that a person might name.
+# Typical applicants are rows of the same table, in its own columns and units, categories included. They are written
+# down from experience, not computed from the table: rows that are to certify the model must have no part in it.
 
 import pandas as pd
 
@@ -20,15 +20,10 @@ frame = load_keel("german", as_frame=True).frame
 y = frame["Customer"].astype(str).map({"1": "pays back", "2": "defaults"}).to_numpy()
 columns = ["DurationMonth", "CreditAmount", "Age", "StatusAccount"]
 X = frame[columns].astype({"StatusAccount": str})
-
-
-def typical(rows: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame([{name: rows[name].mode()[0] if name == "StatusAccount" else rows[name].median() for name in columns}])
-
-
-young = typical(X[(X["Age"] < 27) & (X["CreditAmount"] < 2500)])
-large = typical(X[(X["CreditAmount"] > 6000) & (X["Age"] >= 35)])
-points = pd.concat([young, large], ignore_index=True)
+points = pd.DataFrame(
+    {"DurationMonth": [12, 36], "CreditAmount": [1300, 7500], "Age": [23, 45], "StatusAccount": ["A11", "A14"]},
+    index=["young, small loan", "older, large loan"],
+)
 points
 
 # %%

@@ -94,5 +94,6 @@ from pathlib import Path
 
 from motlm.report import render
 
-report = render(model, X, y, Path(tempfile.mkdtemp()) / "insurance.html", title="Claim costs by typical clients")
-print(report.name, f"{report.stat().st_size / 1e6:.1f} MB")
+with tempfile.TemporaryDirectory() as folder:
+    report = render(model, X, y, Path(folder) / "insurance.html", title="Claim costs by typical clients")
+    print(report.name, f"{report.stat().st_size / 1e6:.1f} MB")

@@ -25,10 +25,10 @@ LocalitiesDisplay.from_estimator(model, X, y == 1, features=["petal length (cm)"
 # %%
 # **A file** that people can read, and that is safe to open: no code is in it.
 
-folder = Path(tempfile.mkdtemp())
-path = model.save(folder / "model.json")
-print(path.read_text()[:600], "...")
-again = motlm.load(path)
+with tempfile.TemporaryDirectory() as folder:
+    path = model.save(Path(folder) / "model.json")
+    print(path.read_text()[:600], "...")
+    again = motlm.load(path)
 assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 # %%
@@ -41,7 +41,7 @@ exec(source, namespace)
 assert all(namespace["predict"](row) == said for row, said in zip(X.to_dict("records"), model.predict(X), strict=True))
 
 # %%
-# **SQL**: one expression, in any database.
+# **SQL**: one expression, here in SQLite.
 
 with sqlite3.connect(":memory:") as database:
     X.to_sql("flowers", database, index=False)

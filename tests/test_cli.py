@@ -148,11 +148,70 @@ def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_
     np.testing.assert_array_equal(said["probability of yes"], model.predict_proba(whole)[:, 1])
     told = run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 1)
     assert f"row 1: column 'age' is missing, {median} stands in" in told.stderr
+    told = run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 1, "--json")
+    assert json.loads(told.stdout)["note"] == f"column 'age' is missing, {median} stands in"
+
+
+def test_sealed_rows_decide_nothing(tmp_path: Path) -> None:
+    """Whatever stands in them, the model is the same, or there is an error."""
+    base = clients()
+    sealed = int(split(240, 0.3, 0)[1][5])
+
+    def fitted(code: int = 0, **changed: object) -> str:
+        frame = base.astype(object)
+        for name, value in changed.items():
+            frame.loc[sealed, name] = value
+        frame.to_csv(tmp_path / "d.csv", index=False)
+        arguments = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", *FAST, "--force"]
+        output = run(*arguments, "--model", tmp_path / "m.json", code=code).output
+        if code:
+            return output
+        content = json.loads((tmp_path / "m.json").read_text())
+        return json.dumps(
+            {name: content[name] for name in ("columns", "units", "posterior", "exterior", "localities", "classes")}
+        )
+
+    model = fitted()
+    assert fitted(age=99.5, region="moon", default="no") == model
+    assert f"row {sealed}: column 'age': 'n/k' is not a number, as the other rows have" in fitted(code=1, age="n/k")
+    assert f"row {sealed}: 'default' is 'perhaps', which is not one of the labels no, yes" in fitted(code=1, default="perhaps")
+
+
+def test_columns_that_are_nearly_numbers(tmp_path: Path) -> None:
+    frame = clients().astype(object)
+    first = split(240, 0.3, 0)[0]
+    frame.loc[first[3], "age"] = "n/k"
+    frame["code"] = np.arange(240) % 3
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    base = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", *FAST]
+    words = f"column 'age' holds numbers, but for 1 values such as 'n/k' in row {first[3]}"
+    assert words in run(*base, code=1).output
+    said = run(*base[:-4], "--drop", "loss,client,age", "--categories", "code", *FAST).output
+    assert "code: 3 categories" in said
+    assert "--categories 'cod' is not a column" in run(*base, "--categories", "cod", code=1).output
+
+
+@pytest.mark.parametrize(("values", "classes"), [((True, False), [0, 1]), ((1.0, 0.0), [0, 1]), ((1.5, 2.5), ["1.5", "2.5"])])
+def test_outcomes_are_read_alike_by_all_commands(values: tuple, classes: list, tmp_path: Path) -> None:
+    frame = clients()
+    frame["default"] = np.where(frame["default"] == "yes", *values)
+    frame["default"] = frame["default"].astype(str)
+    frame[:160].to_csv(tmp_path / "d.csv", index=False)
+    frame[160:].to_csv(tmp_path / "later.csv", index=False)
+    run("fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", "--model", tmp_path / "m.json", *FAST)
+    assert library.load(tmp_path / "m.json").classes_.tolist() == classes
+    facts = json.loads(run("certify", tmp_path / "m.json", tmp_path / "later.csv", "--json").stdout)
+    assert facts["statements"][0]["n_rows"] == 80
+    frame.loc[170, "default"] = ""
+    frame[160:].to_csv(tmp_path / "later.csv", index=False)
+    assert "row 10: no 'default' there" in run("certify", tmp_path / "m.json", tmp_path / "later.csv", code=1).output
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--target", "default", "--id", "row"], "--id 'row' is not a column"),
+        (["--target", "default", "--model", "-"], "cannot be written to standard output"),
         (["--target", "wealth"], "--target 'wealth' is not a column; the columns are client, age"),
         (["--target", "default", "--drop", "wealth"], "--drop 'wealth' is not a column"),
         (["--target", "default", "--task", "regression"], "is not a number, so that it is no regression"),
@@ -182,6 +241,8 @@ def test_dialects_are_found(tmp_path: Path) -> None:
     frame, how = read_text(path)
     assert list(frame.columns) == ["a", "b"]
     assert how == "tab-separated, utf-8-sig"
+    path.write_text("\n \n\na,b\n1,2\n")
+    assert read_text(path)[0].to_dict("list") == {"a": ["1"], "b": ["2"]}
     path.write_text('"Age, years, full";income;y\n1;2;3\n')
     assert list(read_text(path)[0].columns) == ["Age, years, full", "income", "y"]
     path.write_bytes(b"a,b\n" + b"1,x\n" * 40_000 + "1,é\n".encode("cp1252"))
@@ -315,14 +376,26 @@ def test_tables_from_standard_input_and_packed_ones(folder: Path, tmp_path: Path
     (tmp_path / "d.csv.gz").write_bytes(gzip.compress(text))
     assert run("predict", folder / "m.json", tmp_path / "d.csv.gz").stdout == expected
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(text)[:-9])
-    assert "cut.csv.gz could not be read" in run("predict", folder / "m.json", tmp_path / "cut.csv.gz", code=1).output
+    assert "cut.csv.gz could not be unpacked" in run("predict", folder / "m.json", tmp_path / "cut.csv.gz", code=1).output
     assert "standard input is empty" in run("predict", folder / "m.json", "-", stdin=b"", code=1).output
+    packed = bytearray(gzip.compress(text))
+    assert run("predict", folder / "m.json", "-", stdin=bytes(packed)).stdout == expected
+    packed[60:90] = bytes(255 - one for one in packed[60:90])
+    assert "standard input could not be unpacked" in run("predict", folder / "m.json", "-", stdin=bytes(packed), code=1).output
     told = run("fit", "-", "--target", "default", "--id", "client", "--drop", "loss", *FAST, stdin=text)
     assert "standard input: 240 rows, 7 columns (comma-separated, utf-8)" in told.stderr
+    frame.set_index("client").to_parquet(tmp_path / "index.parquet")
+    named = run("predict", folder / "m.json", tmp_path / "index.parquet", "--id", "client").stdout
+    assert named == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_tables_from_pipes(folder: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     write = f"cat {folder / 'data.csv'} > {tmp_path / 'pipe'}"
     with subprocess.Popen(["sh", "-c", write]):
-        assert run("predict", folder / "m.json", tmp_path / "pipe").stdout == expected
+        said = run("predict", folder / "m.json", tmp_path / "pipe").stdout
+    assert said == run("predict", folder / "m.json", folder / "data.csv").stdout
 
 
 def test_predict_as_json(folder: Path) -> None:
@@ -334,6 +407,19 @@ def test_predict_as_json(folder: Path) -> None:
     assert one["row"] == 17
     assert one["client"] == "c17"
     assert one["probability of yes"] == table["probability of yes"][17]
+    assert one["ambiguous"] is False
+    text = "client,age,income,region,owner\nc1,old,2,north,True\n"
+    [line] = run("predict", folder / "m.json", "-", "--json", stdin=text.encode(), code=3).stdout.splitlines()
+    bad = json.loads(line)
+    assert [bad[name] for name in ("prediction", "probability of yes", "said_by", "ambiguous")] == [None] * 4
+    assert bad["reason"] == "column 'age': 'old' is not a number"
+
+
+def test_output_is_utf8_whatever_the_console_has(folder: Path) -> None:
+    command = [sys.executable, "-m", "motlm.cli", "predict", str(folder / "m.json"), "-"]
+    table = "client,age,income,region,owner\n日本,40,2,north,True\n".encode()
+    done = subprocess.run(command, input=table, capture_output=True, check=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert "\n0,日本," in done.stdout.decode()
 
 
 # -- the others -----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import motlm
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, ModelFileError, Prior, Units
 from motlm.certificates import audit, certify, verify
 from motlm.certificates._guards import model_hash
-from motlm.columns import Table
+from motlm.columns import TableNotes
 from motlm.datasets import make_clf_case1, make_reg_case2
 from motlm.files import _checksum, from_document, to_document
 
@@ -61,7 +61,7 @@ def models() -> dict[str, tuple]:
         "objects": (LocalMixtureClassifier(1, **QUICK).fit(table, label.astype(object)), table),
     }
     named = copy.deepcopy(made["table"][0])
-    named.table_ = Table("label", "client", {"a": 0.25, "c": "<z>", 'größe, "in" €': 10**6})
+    named.table_ = TableNotes("label", "client", {"a": 0.25, "c": "<z>", 'größe, "in" €': 10**6})
     made["told"] = (named, table)
     made["certified"] = (certify(LocalMixtureClassifier(points_of_interest=[[-1, 0], [1, 0]], **QUICK), X, y).model, X)
     return made
@@ -176,17 +176,31 @@ def chebyshev(a: np.ndarray, b: np.ndarray) -> float:
 @pytest.mark.parametrize(
     ("table", "match"),
     [
-        (Table("label", None, {"moon": 1.0}), r"table\.fill should be values for columns of the model; got 'moon'"),
-        (Table("label", None, {"a": "x"}), r"table\.fill\.a should be a number; got 'x'"),
-        (Table("label", None, {"c": "moon"}), r"table\.fill\.c should be a level of the column; got 'moon'"),
-        (Table("label", 3, {}), r"table\.id_column should be a text or null; got 3"),  # type: ignore[arg-type]
+        (TableNotes("label", None, {"moon": 1.0}), r"table\.fill should be values for columns of the model; got 'moon'"),
+        (TableNotes("label", None, {"a": "x"}), r"table\.fill\.a should be a number; got 'x'"),
+        (TableNotes("label", None, {"c": "moon"}), r"table\.fill\.c should be a level of the column; got 'moon'"),
+        (TableNotes("label", 3, {}), r"table\.id_column should be a text or null; got 3"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_told_of_a_table_is_checked(table: Table, match: str, every) -> None:
+def test_what_is_told_of_a_table_is_checked(table: TableNotes, match: str, every) -> None:
     model = copy.copy(every["told"][0])
-    model.table_ = table
+    if table.id_column is None:  # noticed already when it is saved
+        model.table_ = table
+        with pytest.raises(ModelFileError, match=match):
+            to_document(model)
+    content = to_document(every["told"][0])
+    del content["checksum"]
+    content["table"] = {"target": table.target, "id_column": table.id_column, "fill": table.fill}
     with pytest.raises(ModelFileError, match=match):
-        from_document(to_document(model))
+        from_document({**content, "checksum": _checksum(content)})
+
+
+def test_an_entry_of_a_later_schema_is_unknown_to_an_earlier_one() -> None:
+    content = json.loads((FIXTURES / "model_schema_1.json").read_text())
+    del content["checksum"]
+    content["table"] = {"target": "risk", "id_column": None, "fill": {}}
+    with pytest.raises(ModelFileError, match="unknown entries 'table'"):
+        from_document({**content, "checksum": _checksum(content)})
 
 
 # -- bad files ------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import ast
 import importlib
 import os
 import re
-import runpy
 import shlex
 import subprocess
 import sys
@@ -158,7 +157,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 
 
 def test_examples_are_for_the_gallery() -> None:
-    """`make docs` runs them; here: that each has a title, and that no name or import is stale."""
+    """`make docs` runs them; here: that each has a title, and imports what there is."""
     assert len(EXAMPLES) >= 8
     for path in EXAMPLES:
         tree = ast.parse(path.read_text())
@@ -171,10 +170,9 @@ def test_examples_are_for_the_gallery() -> None:
                     assert hasattr(module, one.name), f"{path.name} imports {one.name} from {node.module}"
 
 
-def test_insurance_example(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    runpy.run_path(str(ROOT / "examples" / "plot_04_insurance.py"))
-    said = capsys.readouterr().out
+def test_insurance_example() -> None:
+    command = [sys.executable, str(ROOT / "examples" / "plot_04_insurance.py")]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "Agg"}).stdout
     assert "is off by more than 150 on at most" in said
     assert "with certified interval" in said
     assert "insurance.html" in said

@@ -682,12 +682,23 @@ def test_a_ball_around_all_rows_is_not_chosen_where_fewer_localities_were_tried(
     assert learning.chosen([none, one], None, 1.0) is one
     assert learning.chosen([none, around], None, 1.0) is none
     assert learning.chosen([around], None, 1.0) is around
+
+
+@pytest.mark.parametrize("select", ["held-out", "bound"])
+def test_balls_around_all_rows_are_noticed(select: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[learning.Outcome] = []
+    choose = learning.chosen
+    monkeypatch.setattr(learning, "chosen", lambda outcomes, *more: seen.extend(outcomes) or choose(outcomes, *more))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2))
-    y = X @ [1.0, 2.0] + 0.3 * rng.normal(size=150) > 0
-    for seed in range(3):
-        model = LocalMixtureClassifier("auto", max_localities=2, n_starts=2, random_state=seed).fit(X[seed:], y[seed:])
-        assert not model.membership(X[seed:]).all(axis=0).any()
+    linear = X @ [1.0, 2.0] + 0.3 * rng.normal(size=150) > 0
+    options = {"max_localities": 1, "inverse_temperature": 4.0, "n_starts": 1, "select": select, "random_state": 0}
+    model = LocalMixtureClassifier("auto", **options).fit(X, linear)
+    assert [(one.n_localities, one.enveloped) for one in seen] == [(0, False), (1, True)]
+    assert len(model.localities_) == 0
+    seen.clear()
+    LocalMixtureClassifier("auto", **options).fit(X, linear != (np.linalg.norm(X, axis=1) < 1))
+    assert [(one.n_localities, one.enveloped) for one in seen] == [(0, False), (1, False)]
 
 
 def test_growth_ends_when_it_is_in_vain() -> None:
@@ -697,3 +708,6 @@ def test_growth_ends_when_it_is_in_vain() -> None:
     assert not learning.in_vain(flat[:-1])
     assert learning.in_vain(flat)
     assert not learning.in_vain(rising[:2])
+    around = [rising[0], replace(_outcome(1, 1.0, [0.0], 0.9), enveloped=True), *rising[2:]]
+    assert not learning.in_vain(around)  # what may be chosen still rises
+    assert learning.in_vain([rising[0], *(replace(one, enveloped=True) for one in rising[1:3])])

@@ -13,7 +13,7 @@ from ._typing import AnyArray, Array, Booleans
 
 __all__ = [
     "Columns",
-    "Table",
+    "TableNotes",
     "check_finite",
     "check_present",
     "columns_of",
@@ -99,7 +99,7 @@ def check_finite(X: Array, names: tuple[str, ...], what: str) -> None:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableNotes:
     """What is known of a model's table beyond its columns, as the command line keeps it: `model.table_`."""
 
     target: str  # the column that is predicted

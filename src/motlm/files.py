@@ -10,19 +10,20 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from sklearn.metrics.pairwise import _VALID_METRICS
 
 from ._typing import AnyArray, Array
 from ._version import __version__
-from .columns import Columns, Table
+from .columns import Columns, TableNotes
 from .combinations import COMBINATIONS
 from .fingerprints import SIZE, Fingerprint
 from .localities import Locality, LocalModel, Units
@@ -32,16 +33,13 @@ from .optimise import Record
 from .posterior import Posterior, Prior
 from .problem import NO_ROWS, Metric, Problem
 
-__all__ = ["SCHEMA", "ModelFileError", "from_document", "load", "mode_of", "save", "to_document", "write_atomically"]
+__all__ = ["SCHEMA", "ModelFileError", "atomic_stream", "from_document", "load", "save", "to_document", "write_atomically"]
 
 FORMAT, SCHEMA = "motlm model", 2
 LARGEST = 64 * 2**20  # bytes of a file that is read
 WIDEST = 100_000  # encoded columns
 DEEPEST = 20  # levels of nesting; the schema has six
 _ESTIMATORS = ("LocalMixtureClassifier", "LocalMixtureRegressor")
-_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {  # from schema k to k + 1
-    1: lambda content: {**content, "schema": 2, "table": None},
-}
 _DTYPES = (
     "bool",
     "int8",
@@ -134,7 +132,7 @@ def to_document(model: Any) -> dict[str, Any]:
         },
         "path": [{one.name: _scalar(getattr(record, one.name)) for one in fields(Record)} for record in model.path_],
         "fingerprint": _fingerprint(model._fingerprint),
-        "table": _table(getattr(model, "table_", None)),
+        "table": _table(getattr(model, "table_", None), model._columns),
         "certificate": None if certificate is None else certificate.to_dict(),
     }
     return {**content, "checksum": _checksum(content)}
@@ -155,22 +153,29 @@ def write_atomically(path: Any, text: str, overwrite: bool = True) -> Path:
         raise FileExistsError(f"{place} is not a plain file, and is not replaced.")
     if place.exists() and not overwrite:
         raise FileExistsError(f"{place} exists; give another name, or allow it to be replaced.")
+    with atomic_stream(place) as stream:
+        stream.write(text)
+    return place
+
+
+@contextmanager
+def atomic_stream(place: Path) -> Iterator[TextIO]:
+    """A stream to a temporary file, which takes the name of the place when all went well, and is removed otherwise."""
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(name, mode_of(place))
+        os.chmod(name, _mode_of(place))
         os.replace(name, place)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    return place
 
 
-def mode_of(place: Path) -> int:
+def _mode_of(place: Path) -> int:
     """The permissions of the file that is replaced, or those that the user's new files have."""
     if place.exists():
         return place.stat().st_mode & 0o777
@@ -280,9 +285,10 @@ def _labelled(classes: AnyArray) -> dict[str, Any]:
     return {"dtype": dtype, "values": [_scalar(value) for value in classes.tolist()]}
 
 
-def _table(table: Table | None) -> dict[str, Any] | None:
+def _table(table: TableNotes | None, columns: Columns) -> dict[str, Any] | None:
     if table is None:
         return None
+    _check_fill(table.fill, columns)
     fill = {name: _scalar(value) for name, value in table.fill.items()}
     return {"target": table.target, "id_column": table.id_column, "fill": fill}
 
@@ -488,6 +494,15 @@ class _Reader:
             raise ModelFileError(f"unknown entries {', '.join(repr(self.where + name) for name in sorted(self.left)[:5])}.")
 
 
+def _from_1_to_2(content: dict[str, Any]) -> dict[str, Any]:
+    if "table" in content:
+        raise ModelFileError("unknown entries 'table'.")
+    return {**content, "schema": 2, "table": None}
+
+
+_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1_to_2}
+
+
 def from_document(content: dict[str, Any]) -> Any:
     """The estimator of a document that `to_document` made."""
     if content.get("format") != FORMAT:
@@ -524,7 +539,7 @@ def _built(read: _Reader) -> Any:
     columns, typical, names_in = _columns(read.part("columns"))
     d = len(columns.encoded_names)
     n = len(read.content.get("localities", ())) if isinstance(read.content.get("localities"), list) else -1
-    model = _empty(cls, read.part("parameters"), n, d)
+    model = _empty(cls, read.part("parameters"), d)
     varies = read.sequence("varies")
     if len(varies) != d or not all(isinstance(one, bool) for one in varies):
         raise read.fail("varies", f"{d} values true or false", varies)
@@ -606,7 +621,7 @@ def _object(value: Any, name: str) -> dict[str, Any]:
     return value
 
 
-def _empty(cls: Any, read: _Reader, n: int, d: int) -> Any:
+def _empty(cls: Any, read: _Reader, d: int) -> Any:
     """An estimator with its parameters."""
     known = set(cls().get_params(deep=False))
     given = dict(read.content)
@@ -676,18 +691,25 @@ def _columns(read: _Reader) -> tuple[Columns, Array, tuple[str, ...] | None]:
     return columns, typical, names_in
 
 
-def _read_table(read: _Reader, columns: Columns) -> Table:
+def _read_table(read: _Reader, columns: Columns) -> TableNotes:
     target, id_column = read.text("target"), read.take("id_column", (str, type(None)), "a text or null")
-    levels, fill = dict(zip(columns.names, columns.levels, strict=True)), read.part("fill")
-    for name, value in fill.content.items():
-        if name not in levels:
-            raise read.fail("fill", "values for columns of the model", name)
-        if levels[name] is None:
-            fill.number(name)
-        elif value not in (levels[name] or ()):
-            raise fill.fail(name, "a level of the column", value)
+    fill = read.part("fill").content
+    _check_fill(fill, columns)
     read.done()
-    return Table(target, id_column, dict(fill.content))
+    return TableNotes(target, id_column, fill)
+
+
+def _check_fill(fill: Mapping[str, Any], columns: Columns) -> None:
+    levels = dict(zip(columns.names, columns.levels, strict=True))
+    read = _Reader(dict(fill), "table.fill.")
+    for name, value in fill.items():
+        if name not in levels:
+            raise ModelFileError(f"table.fill should be values for columns of the model; got {name!r}.")
+        known = levels[name]
+        if known is None:
+            read.number(name)
+        elif value not in known:
+            raise read.fail(name, "a level of the column", value)
 
 
 def _read_units(read: _Reader, d: int) -> Units:

@@ -21,7 +21,7 @@ from .rows import Rows, held_out
 from .search import Search, catoni_bound
 from .watch import Watch
 
-__all__ = ["ByAccuracy", "ByR2", "Found", "Judge", "Learning", "Outcome", "chosen", "in_vain"]
+__all__ = ["ByAccuracy", "ByR2", "Found", "Judge", "Learning", "Outcome", "chosen", "eligible", "in_vain"]
 
 PATIENCE = 2  # sizes that bring nothing before growth ends
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
@@ -100,11 +100,9 @@ def chosen(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
     """Of the number of localities that held-out rows like best, the smallest lambda that they do not tell from the best.
 
     That is Breiman's rule of a standard error, paired: the difference of two models' losses on the same rows has a much smaller
-    standard error than either loss. A ball around all rows says what the exterior says with one ball less, and harder to read: it
-    is not chosen where fewer localities were tried.
+    standard error than either loss.
     """
-    fewest = min(outcome.n_localities for outcome in outcomes)
-    outcomes = [outcome for outcome in outcomes if not outcome.enveloped or outcome.n_localities == fewest]
+    outcomes = eligible(outcomes)
     best = max(outcomes, key=lambda outcome: outcome.merit)
     if weight is None or len(weight) < 2:
         return best
@@ -119,16 +117,25 @@ def chosen(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
     return best
 
 
+def eligible(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Those without a ball around all rows, which does the exterior's work with one ball more; unless no fewer were tried."""
+    fewest = min(outcome.n_localities for outcome in outcomes)
+    return [outcome for outcome in outcomes if not outcome.enveloped or outcome.n_localities == fewest]
+
+
 def in_vain(outcomes: Sequence[Outcome]) -> bool:
-    """Whether the last few sizes have brought nothing."""
+    """Whether the last few sizes have brought nothing that may be chosen."""
     sizes = sorted({outcome.n_localities for outcome in outcomes})
     if len(sizes) <= PATIENCE:
         return False
     before, lately = (
-        max(outcome.merit[0] for outcome in outcomes if (outcome.n_localities in sizes[-PATIENCE:]) == recent)
+        max(
+            (one.merit[0] for one in eligible(outcomes) if (one.n_localities in sizes[-PATIENCE:]) == recent),
+            default=-np.inf,
+        )
         for recent in (False, True)
     )
-    return lately <= before
+    return bool(lately <= before)
 
 
 @dataclass(frozen=True)
@@ -214,14 +221,14 @@ class Learning:
 
     def _outcome(self, problem: Problem, held: Rows | None, solutions: list[Solution], n_choices: int) -> Outcome:
         ranked = sorted(solutions, key=lambda one: one.objective)
-        if held is None:
-            bound = self.judge.bound(ranked[0], float(problem.rows.weight.sum()), n_choices)
-            return Outcome(ranked, None, np.empty(0), (-bound,))
         posterior = ranked[0].posterior
         radius = prediction.radii(lookup_of(problem.vicinity, posterior))
         around = np.ones(len(radius), dtype=bool)
         for rows in problem.rows.blocks(BLOCK):
             around &= prediction.route(problem.vicinity, posterior, radius, rows).member.all(axis=1)
+        if held is None:
+            bound = self.judge.bound(ranked[0], float(problem.rows.weight.sum()), n_choices)
+            return Outcome(ranked, None, np.empty(0), (-bound,), bool(around.any()))
         said = prediction.spoken(prediction.route(problem.vicinity, posterior, radius, held), self.overlap)
         risk = replace(problem, rows=held).objective(posterior.n_localities, 1.0).gibbs_risk(posterior)
         score = self.judge.score(said, held)

@@ -6,9 +6,9 @@ import json
 import os
 import re
 import sys
-import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,21 +19,23 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from .._typing import AnyArray
 from .._version import __version__
-from ..certificates import CertificateError, audit, certify, split
-from ..columns import Columns
-from ..columns import Table as ModelTable
+from ..certificates import CertificateError, audit, certify
+from ..columns import Columns, TableNotes
 from ..datasets import KEEL, data_folder, load_keel
 from ..estimators import LocalMixture, LocalMixtureClassifier, LocalMixtureRegressor
 from ..explanations import counterfactual, explain_global, explain_local
 from ..explanations._common import plain
-from ..files import ModelFileError, load, mode_of, write_atomically
-from ._tables import Source, TableError, opened, read_chunks, read_text, scorable, typed, words_of
+from ..files import ModelFileError, atomic_stream, load, write_atomically
+from ._prepare import column_of, outcomes, prepared
+from ._tables import Source, TableError, opened, read_chunks, read_text, scorable
 
 __all__ = ["motlm"]
 
 CHUNK = 50_000  # rows that are predicted at a time
 NOT_SCORED = 3  # exit code: some rows could not be scored
+_WRITTEN = ("row", "prediction", "said_by", "ambiguous", "reason", "note")  # columns of predict, besides probabilities
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -73,6 +75,8 @@ def _refuse_existing(force: bool, *paths: Path | None) -> None:
     for path in paths:
         if path is None:
             continue
+        if path == Path("-"):
+            raise click.ClickException("this cannot be written to standard output; give the name of a file.")
         if path.exists() and not path.is_file():
             raise click.ClickException(f"{path} is not a plain file; give the name of one to write.")
         if path.exists() and not force:
@@ -91,12 +95,19 @@ def _seconds(text: str | None) -> float | None:
     return float(found[1]) * {"m": 60, "min": 60, "h": 3600}.get(found[2] or "s", 1)
 
 
-def _column(frame: pd.DataFrame, name: str, option: str) -> pd.Series:
-    if name not in frame.columns:
-        raise click.ClickException(
-            f"{option} {name!r} is not a column; the columns are {', '.join(map(str, frame.columns[:30]))}."
-        )
-    return frame[name]
+def _names(text: pd.DataFrame, given: str | None, option: str) -> list[str]:
+    """Columns that an option names, with commas between."""
+    names = [name.strip() for name in (given or "").split(",") if name.strip()]
+    for name in names:
+        column_of(text, name, option)
+    return names
+
+
+def _standard_output() -> Any:
+    """In UTF-8 with plain line ends, like files, whatever the console has."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", newline="")
+    return sys.stdout
 
 
 def _noted(work: Callable[[], Any]) -> Any:
@@ -129,6 +140,7 @@ file = click.Path(path_type=Path)
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True)
 @click.option("--weights", help="Column of weights. There is no certificate then.")
 @click.option("--drop", help="Columns to leave out, with commas between.")
+@click.option("--categories", help="Columns of codes, to be taken as categories even if they look like numbers.")
 @click.option("--id", "id_column", help="Column that names the rows; left out of the model.")
 @click.option(
     "--missing",
@@ -152,8 +164,8 @@ file = click.Path(path_type=Path)
 @force_option
 def fit(
     data: Path, target: str, model_path: Path | None, report_path: Path | None, points: Path | None, localities: str, task: str,
-    weights: str | None, drop: str | None, id_column: str | None, missing: str, sealed: float, seed: int, jobs: int,
-    time_limit: str | None, title: str | None, as_json: bool, force: bool,
+    weights: str | None, drop: str | None, categories: str | None, id_column: str | None, missing: str, sealed: float, seed: int,
+    jobs: int, time_limit: str | None, title: str | None, as_json: bool, force: bool,
 ) -> None:  # fmt: skip
     """Fit a model to a table, certify it on rows kept aside, and write it down.
 
@@ -169,66 +181,50 @@ def fit(
     _say(f"{source.name}: {len(text)} rows, {len(text.columns)} columns ({how})")
     if text.empty:
         raise click.ClickException(f"{source.name} has no rows.")
-    frame = typed(text)
-    _column(frame, target, "--target")
+    left_out, as_categories = _names(text, drop, "--drop"), _names(text, categories, "--categories")
     for name, option in ((weights, "--weights"), (id_column, "--id")):
         if name is not None:
-            _column(frame, name, option)
-    left_out = [name.strip() for name in (drop or "").split(",") if name.strip()]
-    for name in left_out:
-        _column(frame, name, "--drop")
-    if frame[target].isna().any():
-        rows = int(frame[target].isna().sum())
-        if rows == len(frame):
-            raise click.ClickException(f"no row has a {target!r}.")
-        _say(f"{rows} rows without a {target!r} left out")
-        frame = frame[frame[target].notna()]
-    features = frame.drop(columns=[name for name in {target, weights, id_column, *left_out} if name is not None])
-    if features.shape[1] == 0:
-        raise click.ClickException("no column is left to predict from.")
-    features, fill = _complete(features.reset_index(drop=True), missing, sealed, seed)
-    frame = frame.reset_index(drop=True)
-    y = frame.loc[features.index, target]
-    weight = None if weights is None else pd.to_numeric(frame.loc[features.index, weights], errors="coerce")
-    for name, words in words_of(features):
-        _say(f"  {name}: {words}")
-    classification = _is_classification(y, task)
-    labels = _labels(y)
-    _say(f"{'classification' if classification else 'regression'} of {target!r}")
+            column_of(text, name, option)
+    if id_column in _WRITTEN:
+        raise click.ClickException(f"--id {id_column!r} has the name of a column that predict writes; rename it.")
+    ready = prepared(
+        text, target, others=[*left_out, *([id_column] if id_column else [])], weights=weights, categories=as_categories,
+        missing=missing, task=task, sealed=sealed, seed=seed,
+    )  # fmt: skip
+    for line in ready.told:
+        _say(line)
     options: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "max_time": _seconds(time_limit), "handle_unknown": "ignore"}
     options["verbose"] = int(sys.stderr.isatty())
     if points is not None:
-        options["points_of_interest"] = _points(points, features)
+        options["points_of_interest"] = _points(points, ready.columns)
     elif localities == "auto":
         options |= {"n_localities": "auto", "max_localities": 6}
     elif localities.isdecimal():
         options["n_localities"] = int(localities)
     else:
         raise click.BadParameter(f"{localities!r} is neither auto nor a number.", param_hint="--localities")
-    estimator = (LocalMixtureClassifier if classification else LocalMixtureRegressor)(**options)
-    features = features.reset_index(drop=True)
-    rest, held = split(len(labels), sealed, seed)
-    if weight is None:
-        model, certificate = _noted(lambda: certify(estimator, features, labels, sealed=sealed, random_state=seed))
+    estimator = (LocalMixtureClassifier if ready.classification else LocalMixtureRegressor)(**options)
+    X, y, first, held = ready.rows, ready.outcome, ready.first, ready.sealed
+    if ready.weight is None:
+        model, certificate = _noted(lambda: certify(estimator, X, y, sealed=sealed, random_state=seed))
     else:
-        values = weight.to_numpy()
-        model = _noted(lambda: estimator.fit(features.iloc[rest], labels[rest], sample_weight=values[rest]))
-        certificate = None
-    model.table_ = ModelTable(target, id_column, fill)
-    score = model.score(features.iloc[held], labels[held])
-    explanation = explain_global(model, features.iloc[held], labels[held])
+        weight = ready.weight[first]
+        model, certificate = _noted(lambda: estimator.fit(X.iloc[first], y[first], sample_weight=weight)), None
+    model.table_ = TableNotes(target, id_column, ready.fill)
+    score = model.score(X.iloc[held], y[held])
+    explanation = explain_global(model, X.iloc[held], y[held])
     if model_path is not None:
         model.set_params(verbose=0).save(model_path)
         _say(f"model written to {model_path}")
     if report_path is not None:
         from ..report import render
 
-        render(model, features.iloc[held], labels[held], report_path, title=title or f"{target}, from {source.title}")
+        render(model, X.iloc[held], y[held], report_path, title=title or f"{target}, from {source.title}")
         _say(f"report written to {report_path}")
     name = _score_name(model)
     if as_json:
         content = {
-            "rows": len(labels), "held_out": len(held), name: score, "explanation": explanation.to_dict(),
+            "rows": len(y), "held_out": len(held), name: score, "explanation": explanation.to_dict(),
             "model": str(model_path) if model_path else None, "report": str(report_path) if report_path else None,
         }  # fmt: skip
         click.echo(json.dumps(plain(content)))
@@ -252,86 +248,19 @@ def _need_report() -> None:
             raise click.ClickException("reports need Jinja2 and plotly: pip install 'motlm[report]'")
 
 
-def _labels(y: pd.Series) -> Any:
-    """Texts as they are; numbers as whole ones where all are."""
-    if not _is_number(y):
-        return y.astype(str).to_numpy(dtype=str)
-    values = y.to_numpy(dtype=float)
-    return values.astype(int) if len(np.unique(values)) == 2 and (values == np.rint(values)).all() else values
-
-
-def _complete(features: pd.DataFrame, missing: str, sealed: float, seed: int) -> tuple[pd.DataFrame, dict[str, float | str]]:
-    """Rows without holes, and what stands in for missing values: found from the rows that are not sealed."""
-    holes = features.isna().any(axis=1)
-    if missing != "impute":
-        return _without_holes(features, holes, missing), {}
-    known = features.iloc[split(len(features), sealed, seed)[0]]
-    filled, fill = features.copy(), {}
-    for name in features.columns:
-        column = known[name].dropna()
-        if column.empty:
-            if features[name].isna().any():
-                raise click.ClickException(f"column {name!r} has no value in the rows to fit on; --drop it.")
-            continue
-        numbers = column.dtype == float
-        fill[str(name)] = float(column.median()) if numbers else str(column.mode().iloc[0])
-        if features[name].isna().any():
-            _say(f"{int(features[name].isna().sum())} missing values of {name!r} replaced by {fill[str(name)]!r}")
-            filled[name] = features[name].fillna(fill[str(name)])
-    return filled, fill
-
-
-def _without_holes(features: pd.DataFrame, holes: pd.Series, missing: str) -> pd.DataFrame:
-    if not holes.any():
-        return features
-    where = features.columns[features.isna().any()].tolist()
-    if missing == "error":
-        raise click.ClickException(
-            f"{int(holes.sum())} of {len(features)} rows have missing values, in {', '.join(map(repr, where[:5]))}"
-            f"{', ..' if len(where) > 5 else ''}. Say what to do with --missing drop or --missing impute, or --drop the columns."
-        )
-    _say(f"{int(holes.sum())} rows with missing values left out")
-    if holes.all():
-        raise click.ClickException("no row without missing values is left.")
-    return features[~holes]
-
-
-def _is_number(y: pd.Series) -> bool:
-    return bool(pd.api.types.is_numeric_dtype(y)) and not pd.api.types.is_bool_dtype(y)
-
-
-def _is_classification(y: pd.Series, task: str) -> bool:
-    count = y.nunique()
-    if count < 2:
-        raise click.ClickException(f"the target {y.name!r} has one value only, {str(y.iloc[0])!r}.")
-    if task == "auto":
-        task = "classification" if count == 2 or not _is_number(y) else "regression"
-    if task == "classification" and count > 2:
-        raise click.ClickException(
-            f"the target {y.name!r} has {count} classes, and motlm knows two. Make it two (one against the others), or say "
-            "--task regression if it is a number."
-        )
-    if task == "regression" and not _is_number(y):
-        raise click.ClickException(f"the target {y.name!r} is not a number, so that it is no regression.")
-    return task == "classification"
-
-
-def _points(path: Path, features: pd.DataFrame) -> pd.DataFrame:
+def _points(path: Path, columns: Columns) -> pd.DataFrame:
     source = _table(path)
     text, _ = read_text(source)
-    levels = [None if features[name].dtype == float else tuple(sorted(set(features[name]))) for name in features.columns]
-    rows = _read_rows(Columns(tuple(map(str, features.columns)), tuple(levels)), text, True, {}, source.name)
+    rows = _read_rows(columns, text, True, {}, source.name)[0]
     _say(f"{len(rows)} typical cases from {source.name}")
     return rows
 
 
 def _read_rows(
     columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: Mapping[str, float | str], where: str
-) -> pd.DataFrame:
-    """Rows by the columns of a model; an error for the first that cannot be read."""
-    lacking = [name for name in columns.names if name not in text.columns]
-    if lacking:
-        raise click.ClickException(f"{where} lacks the column {lacking[0]!r}; the model has {', '.join(columns.names)}.")
+) -> tuple[pd.DataFrame, AnyArray]:
+    """Rows by the columns of a model, and notes on them; an error for the first that cannot be read."""
+    _refuse_lacking(columns, text, where)
     read = scorable(columns, text, refuse_unknown, fill)
     bad = np.flatnonzero(read.reason != "")
     if len(bad):
@@ -341,7 +270,13 @@ def _read_rows(
     if strange:
         first = int(np.flatnonzero(read.note != "")[0])
         _say(f"{strange} rows are taken with a note; the first is row {int(text.index[first])}: {read.note[first]}")
-    return read.rows
+    return read.rows, read.note
+
+
+def _refuse_lacking(columns: Columns, text: pd.DataFrame, where: str) -> None:
+    lacking = [name for name in columns.names if name not in text.columns]
+    if lacking:
+        raise click.ClickException(f"{where} lacks the column {lacking[0]!r}; the model needs {', '.join(columns.names)}.")
 
 
 def _summary(model: LocalMixture, explanation: Any) -> str:
@@ -385,34 +320,17 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
     _refuse_existing(force, output)
     model = load(model_path)
     source = _table(data)
-    handle = None
-    if output is None:
-        stream: Any = sys.stdout
-    else:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
-        handle = Path(temporary)
-        stream = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
     total = bad = strange = 0
-    try:
+    with nullcontext(_standard_output()) if output is None else atomic_stream(output) as stream:
         for number, chunk in enumerate(read_chunks(source, CHUNK)):
             table = _predicted(model, chunk, id_column, total)
             if as_json:
-                stream.writelines(json.dumps(plain(one), ensure_ascii=False) + "\n" for one in table.to_dict("records"))
+                stream.writelines(_line(one) + "\n" for one in table.to_dict("records"))
             else:
                 table.to_csv(stream, index=False, header=number == 0, lineterminator="\n")
             total += len(table)
             bad, strange = bad + int((table["reason"] != "").sum()), strange + int((table["note"] != "").sum())
         stream.flush()
-        if output is not None and handle is not None:
-            stream.close()
-            os.chmod(handle, mode_of(output))
-            os.replace(handle, output)
-    except BaseException:
-        if handle is not None:
-            stream.close()
-            handle.unlink(missing_ok=True)
-        raise
     _say(f"{total} rows" + (f", of which {bad} could not be scored: see the column reason" if bad else ""))
     if strange:
         _say(f"{strange} rows were scored with something that fit had not seen or that is missing: see the column note")
@@ -420,12 +338,22 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
         sys.exit(NOT_SCORED)
 
 
+def _line(record: Mapping[Any, Any]) -> str:
+    """A predicted row as JSON: null where there is no answer."""
+    truth = {"yes": True, "no": False, "": None}
+    values = {
+        name: truth[value] if name == "ambiguous" else None if value == "" and name in _answers(record) else value
+        for name, value in record.items()
+    }
+    return json.dumps(plain(values), ensure_ascii=False)
+
+
+def _answers(names: Iterable[Any]) -> list[Any]:
+    return [name for name in names if name in ("prediction", "said_by") or str(name).startswith("probability of ")]
+
+
 def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, first: int) -> pd.DataFrame:
-    lacking = [name for name in model._columns.names if name not in chunk.columns]
-    if lacking:
-        raise click.ClickException(
-            f"the table lacks the column {lacking[0]!r}; the model needs {', '.join(model._columns.names)}."
-        )
+    _refuse_lacking(model._columns, chunk, "the table")
     kept = _kept(model)
     if id_column is None and kept.id_column in chunk.columns and kept.id_column not in model._columns.names:
         id_column = kept.id_column
@@ -439,9 +367,9 @@ def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, 
     made |= {name: np.full(len(chunk), "", dtype=object) for name in ("said_by", "ambiguous")}
     head: dict[str, Any] = {"row": np.arange(first, first + len(chunk))}
     if id_column is not None:
-        if id_column in ("row", "reason", "note", *made):
+        if id_column in (*_WRITTEN, *made):
             raise click.ClickException(f"--id {id_column!r} has the name of a column that predict writes; rename it.")
-        head[id_column] = _column(chunk, id_column, "--id").to_numpy()
+        head[id_column] = column_of(chunk, id_column, "--id").to_numpy()
     if sound.any():
         X: Any = read.rows[sound]
         if not hasattr(model, "feature_names_in_"):
@@ -456,9 +384,9 @@ def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, 
     return pd.DataFrame({**head, **made, "reason": read.reason, "note": np.where(sound, read.note, "")})
 
 
-def _kept(model: LocalMixture) -> ModelTable:
+def _kept(model: LocalMixture) -> TableNotes:
     """What fit was told of the table, which files keep."""
-    return getattr(model, "table_", ModelTable(""))
+    return getattr(model, "table_", TableNotes(""))
 
 
 def _outcomes(model: LocalMixture, text: pd.DataFrame, target: str | None) -> tuple[Any, str]:
@@ -466,12 +394,12 @@ def _outcomes(model: LocalMixture, text: pd.DataFrame, target: str | None) -> tu
     target = target if target is not None else _kept(model).target
     if not target:
         raise click.ClickException("the model does not say which column is its target; say it with --target.")
-    return _labels_for(model, _column(text, target, "--target")), target
+    return outcomes(column_of(text, target, "--target"), getattr(model, "classes_", None)), target
 
 
-def _rows_for(model: LocalMixture, text: pd.DataFrame, where: str) -> Any:
-    rows = _read_rows(model._columns, text, model.handle_unknown == "error", _kept(model).fill, where)
-    return rows if hasattr(model, "feature_names_in_") else rows.to_numpy(dtype=float)
+def _rows_for(model: LocalMixture, text: pd.DataFrame, where: str) -> tuple[Any, AnyArray]:
+    rows, notes = _read_rows(model._columns, text, model.handle_unknown == "error", _kept(model).fill, where)
+    return rows if hasattr(model, "feature_names_in_") else rows.to_numpy(dtype=float), notes
 
 
 def _whole(model: LocalMixture, text: pd.DataFrame) -> list[str]:
@@ -480,22 +408,6 @@ def _whole(model: LocalMixture, text: pd.DataFrame) -> list[str]:
     sound = read.rows[read.reason == ""]
     numeric = [name for name, levels in zip(model._columns.names, model._columns.levels, strict=True) if levels is None]
     return [name for name in numeric if len(sound) > 1 and (sound[name] == np.rint(sound[name])).all()]
-
-
-def _labels_for(model: LocalMixture, text: pd.Series) -> Any:
-    """Outcomes as the model has them."""
-    column = text.astype(str).str.strip()
-    if not isinstance(model, LocalMixtureClassifier):
-        return _labels(typed(column.to_frame())[column.name]).astype(float)
-    by_text = {str(label): label for label in model.classes_.tolist()}
-    if model.classes_.dtype.kind in "iuf":
-        by_text |= {f"{float(label):g}": label for label in model.classes_.tolist()}
-    strange = [value for value in column if value not in by_text]
-    if strange:
-        raise click.ClickException(
-            f"the outcome {strange[0]!r} is not one of the model's labels, {', '.join(map(str, model.classes_))}."
-        )
-    return np.array([by_text[value] for value in column], dtype=model.classes_.dtype)
 
 
 @motlm.command()
@@ -516,14 +428,15 @@ def explain(model_path: Path, data: Path, row: int, wanted: float | None, fixed:
     text, _ = read_text(source)
     if row >= len(text):
         raise click.ClickException(f"--row {row} of {len(text)} rows, which are numbered from 0 to {len(text) - 1}.")
-    X = _rows_for(model, text.iloc[[row]], source.name)
+    X, notes = _rows_for(model, text.iloc[[row]], source.name)
     one = explain_local(model, X)[0]
     other = None
     if isinstance(model, LocalMixtureClassifier) or wanted is not None:
         held = [name.strip() for name in fixed.split(",") if name.strip()]
         other = counterfactual(model, X, target=wanted, fixed=held, integer=_whole(model, text))
     if as_json:
-        click.echo(json.dumps({**one.to_dict(), "row": row, "counterfactual": None if other is None else other.to_dict()}))
+        told = {"row": row, "note": notes[0], "counterfactual": None if other is None else other.to_dict()}
+        click.echo(json.dumps({**one.to_dict(), **told}))
         return
     click.echo(str(one).replace("row 0:", f"row {row}:", 1))
     if other is not None:
@@ -556,7 +469,7 @@ def report(
     source = _table(data)
     text, _ = read_text(source)
     y, target = _outcomes(model, text, target)
-    X = _rows_for(model, text, source.name)
+    X, _ = _rows_for(model, text, source.name)
     render(model, X, y, output, title=title or f"{target}, from {source.title}", include_rows=include_rows)
     _say(f"report written to {output}")
     if as_json:
@@ -587,7 +500,7 @@ def certify_command(
     source = _table(data)
     text, _ = read_text(source)
     y, _ = _outcomes(model, text, target)
-    X = _rows_for(model, text, source.name)
+    X, _ = _rows_for(model, text, source.name)
     certificate = _noted(lambda: audit(model, X, y, delta=delta, population=population))
     if save:
         model.certificate_ = certificate
@@ -632,7 +545,7 @@ def datasets() -> None:
 @datasets.command("list")
 @json_option
 def list_sets(as_json: bool) -> None:
-    """Say which sets there are, and which are here."""
+    """Say which sets there are, and where they are looked for."""
     folder = data_folder()
     if as_json:
         click.echo(json.dumps([{"name": one.name, "title": one.title, "task": one.task} for one in KEEL]))
@@ -662,7 +575,7 @@ def fetch(name: str, output: Path | None, as_json: bool, force: bool) -> None:
     frame = load_keel(name, as_frame=True).frame
     content = frame.to_json(orient="records", lines=True, force_ascii=False) if as_json else frame.to_csv(index=False)
     if output is None:
-        click.echo(content, nl=False)
+        _standard_output().write(content)
     else:
         write_atomically(output, content)
         _say(f"{len(frame)} rows written to {output}")

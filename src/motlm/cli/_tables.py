@@ -12,9 +12,11 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,19 @@ import pandas as pd
 from ..columns import Columns
 from ..datasets import KeelFormatError, read_keel
 
-__all__ = ["Dialect", "Source", "TableError", "dialect_of", "opened", "read_chunks", "read_text", "scorable", "typed", "words_of"]
+__all__ = [
+    "Dialect",
+    "Source",
+    "TableError",
+    "is_missing",
+    "numbers_of",
+    "opened",
+    "read_chunks",
+    "read_text",
+    "scorable",
+    "typed",
+    "words_of",
+]
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<null>", "?", "#N/A", "<NA>", "NaT")
 _SAMPLE = 2**16  # bytes that are looked at to find out how a file is written
@@ -51,6 +65,10 @@ class Source:
         """The name without its folder."""
         return Path(self.name).name
 
+    @cached_property
+    def dialect(self) -> Dialect:
+        return _dialect_of(self)
+
 
 @contextmanager
 def opened(place: Path) -> Iterator[Source]:
@@ -58,39 +76,44 @@ def opened(place: Path) -> Iterator[Source]:
     if str(place) == "-":
         if sys.stdin.isatty():
             raise TableError("standard input is a terminal; pipe a table into it, or give a file.")
-        with _copied(sys.stdin.buffer) as path:
-            yield Source(path, "standard input", _kind_of(path))
+        with _copied(sys.stdin.buffer, "standard input") as source:
+            yield source
         return
     if not place.exists():
         raise TableError(f"there is no file {place}.")
     if place.is_dir():
         raise TableError(f"{place} is a folder; give a file.")
-    if not place.is_file():
-        with place.open("rb") as stream, _copied(stream) as path:
-            yield Source(path, str(place), _kind_of(path))
-    elif place.suffix.lower() == ".gz":
-        try:
-            with gzip.open(place, "rb") as unpacked, _copied(unpacked) as path:
-                yield Source(path, str(place), _kind_of(path))
-        except (gzip.BadGzipFile, EOFError) as error:
-            raise TableError(f"{place} could not be read: {error}") from error
+    if not place.is_file() or place.suffix.lower() == ".gz":
+        with place.open("rb") as stream, _copied(stream, str(place)) as source:
+            yield source
     else:
         yield Source(place, str(place), _KINDS.get(place.suffix.lower(), "csv"))
 
 
 @contextmanager
-def _copied(stream: Any) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="motlm-") as folder:
+def _copied(stream: Any, name: str) -> Iterator[Source]:
+    """A stream as a file, unpacked if it is gzipped."""
+    with tempfile.TemporaryDirectory(prefix="motlm-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "table"
         with path.open("wb") as copy:
             shutil.copyfileobj(stream, copy, 2**20)
-        yield path
+        if _start_of(path).startswith(b"\x1f\x8b"):
+            packed, path = path, Path(folder) / "unpacked"
+            try:
+                with gzip.open(packed, "rb") as unpacked, path.open("wb") as copy:
+                    shutil.copyfileobj(unpacked, copy, 2**20)
+            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                raise TableError(f"{name} could not be unpacked: {error}") from error
+        yield Source(path, name, _kind_of(_start_of(path)))
 
 
-def _kind_of(path: Path) -> str:
-    """What a file without a name of its own begins like."""
+def _start_of(path: Path) -> bytes:
     with path.open("rb") as stream:
-        start = stream.read(2**12)
+        return stream.read(2**12)
+
+
+def _kind_of(start: bytes) -> str:
+    """What a file without a name of its own begins like."""
     if start.startswith(b"PAR1"):
         return "parquet"
     if start.startswith(b"PK\x03\x04"):
@@ -105,6 +128,7 @@ class Dialect:
     delimiter: str
     encoding: str
     names: tuple[str, ...]
+    n_lines: int  # down to the one that has the names
 
     @property
     def words(self) -> str:
@@ -112,7 +136,7 @@ class Dialect:
         return f"{names[self.delimiter]}-separated, {self.encoding}"
 
 
-def dialect_of(source: Source) -> Dialect:
+def _dialect_of(source: Source) -> Dialect:
     with source.path.open("rb") as stream:
         sample = stream.read(_SAMPLE)
         rest_is_utf8 = _is_utf8(sample, stream)
@@ -130,11 +154,16 @@ def dialect_of(source: Source) -> Dialect:
         alike = sum(len(row) == len(rows[0]) for row in rows)
         if len(rows[0]) > 1 and alike * len(rows[0]) > widest and alike >= 0.8 * len(rows):
             best, widest = mark, alike * len(rows[0])
-    names = tuple(name.strip() for name in next(csv.reader(lines, delimiter=best, skipinitialspace=True)))
+    reader = csv.reader(lines, delimiter=best, skipinitialspace=True)
+    names = tuple(name.strip() for name in next(row for row in reader if any(row)))
+    _refuse_twice(names, source.name)
+    return Dialect(best, encoding, names, reader.line_num)
+
+
+def _refuse_twice(names: Sequence[str], where: str) -> None:
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
-        raise TableError(f"{source.name} has the column {twice[0]!r} more than once; rename one of them.")
-    return Dialect(best, encoding, names)
+        raise TableError(f"{where} has the column {twice[0]!r} more than once; rename one of them.")
 
 
 def _is_utf8(sample: bytes, stream: Any) -> bool:
@@ -159,12 +188,13 @@ def read_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
         if source.kind == "parquet":
             from pyarrow.parquet import ParquetFile
 
-            names = None
-            for batch in ParquetFile(path).iter_batches(batch_size=size):
-                names = batch.schema.names
-                yield _as_text(batch.to_pandas(), name)
-            if names is None:
-                yield _as_text(pd.read_parquet(path), name)
+            with ParquetFile(path) as parquet:
+                empty = True
+                for batch in parquet.iter_batches(batch_size=size):
+                    empty = False
+                    yield _as_text(_columns_of(batch), name)
+                if empty:
+                    yield _as_text(_columns_of(parquet.read()), name)
         elif source.kind in ("excel", "keel"):
             frame = pd.read_excel(path, dtype=object) if source.kind == "excel" else _keel(path)
             text = _as_text(frame, name)
@@ -178,8 +208,14 @@ def read_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
         raise TableError(f"{name} could not be read: {error}") from error
 
 
+def _columns_of(table: Any) -> pd.DataFrame:
+    """All columns of a Parquet table, a pandas index that has a name among them."""
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+    return frame[[name for name in frame.columns if not re.fullmatch(r"__index_level_\d+__", str(name))]]
+
+
 def _csv_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
-    dialect = dialect_of(source)
+    dialect = source.dialect
     reader = pd.read_csv(
         source.path,
         sep=dialect.delimiter,
@@ -189,7 +225,7 @@ def _csv_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
         skipinitialspace=True,
         index_col=False,
         header=None,
-        skiprows=1,
+        skiprows=dialect.n_lines,
         names=[*dialect.names, "\0more"],  # what stands beyond the header shows here
         chunksize=size,
         on_bad_lines="error",
@@ -225,9 +261,7 @@ def _as_text(frame: pd.DataFrame, source: str) -> pd.DataFrame:
         return str(value)
 
     names = [str(name).strip() for name in frame.columns]
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        raise TableError(f"{source} has the column {twice[0]!r} more than once; rename one of them.")
+    _refuse_twice(names, source)
     values = {name: [text(value) for value in frame.iloc[:, j].tolist()] for j, name in enumerate(names)}
     return pd.DataFrame(values, columns=names, dtype=object)
 
@@ -236,14 +270,14 @@ def read_text(source: Source) -> tuple[pd.DataFrame, str]:
     """A whole table, every value as text, and how it was read, in words."""
     parts = list(read_chunks(source, 10**6))
     how = {"parquet": "Parquet", "excel": "Excel, first sheet", "keel": "KEEL"}.get(source.kind)
-    return pd.concat(parts, ignore_index=True), how or dialect_of(source).words
+    return pd.concat(parts, ignore_index=True), how or source.dialect.words
 
 
-def _missing(column: pd.Series) -> pd.Series:
-    return column.isin(MISSING)
+def is_missing(column: pd.Series) -> pd.Series:
+    return column.astype(str).str.strip().isin(MISSING)
 
 
-def _numbers(column: pd.Series) -> pd.Series:
+def numbers_of(column: pd.Series) -> pd.Series:
     """Values as numbers, nan where they are none; true and false are 1 and 0, and commas may be decimal."""
     text = column.astype(str).str.strip()
     text = text.where(~text.str.casefold().isin(_TRUTH), text.str.casefold().map(_TRUTH))
@@ -253,13 +287,13 @@ def _numbers(column: pd.Series) -> pd.Series:
     return found.where(np.isfinite(found))
 
 
-def typed(text: pd.DataFrame) -> pd.DataFrame:
-    """Columns of numbers where all values are, else of categories; nan and None where they are missing."""
+def typed(text: pd.DataFrame, categories: Sequence[str] = ()) -> pd.DataFrame:
+    """Columns of numbers where all values are, else (or where told) of categories; nan and None where they are missing."""
     made = {}
     for name in text.columns:
-        column, missing = text[name].astype(str).str.strip(), _missing(text[name].astype(str).str.strip())
-        numbers = _numbers(column)
-        code = bool(column[~missing].str.match(_CODE).any())
+        column, missing = text[name].astype(str).str.strip(), is_missing(text[name])
+        numbers = numbers_of(column)
+        code = name in categories or bool(column[~missing].str.match(_CODE).any())
         if not code and numbers[~missing].notna().all() and (~missing).any():
             made[name] = numbers.where(~missing)
         else:
@@ -277,12 +311,7 @@ def words_of(frame: pd.DataFrame) -> list[tuple[str, str]]:
             continue
         levels = list(dict.fromkeys(column))
         shown = ", ".join(map(str, levels[:4])) + (", .." if len(levels) > 4 else "")
-        words = f"{len(levels)} categor{'y' if len(levels) == 1 else 'ies'}: {shown}"
-        nearly = float(np.mean(_numbers(column).notna().to_numpy())) if len(column) else 0.0
-        if 0.9 < nearly < 1.0:
-            odd = column[_numbers(column).isna()].iloc[0]
-            words += f" (nearly all are numbers; {odd!r} is not)"
-        told.append((name, words))
+        told.append((name, f"{len(levels)} categor{'y' if len(levels) == 1 else 'ies'}: {shown}"))
     return told
 
 
@@ -306,7 +335,7 @@ def scorable(columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: M
     made = {}
     for name, levels in zip(columns.names, columns.levels, strict=True):
         column = text[name].astype(str).str.strip()
-        values, missing = column.to_numpy(dtype=object), _missing(column).to_numpy()
+        values, missing = column.to_numpy(dtype=object), is_missing(column).to_numpy()
         if name in fill:
             value = str(fill[name])
             tell(missing, note, lambda i, name=name, value=value: f"column {name!r} is missing, {value} stands in")
@@ -314,7 +343,7 @@ def scorable(columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: M
             column, missing = pd.Series(values, index=column.index), np.zeros(len(values), dtype=bool)
         tell(missing, reason, lambda i, name=name: f"column {name!r} is missing")
         if levels is None:
-            numbers = _numbers(column).to_numpy(dtype=float)
+            numbers = numbers_of(column).to_numpy(dtype=float)
             bad = ~np.isfinite(numbers) & ~missing
             tell(bad, reason, lambda i, name=name, values=values: f"column {name!r}: {values[i][:40]!r} is not a number")
             made[name] = np.where(np.isfinite(numbers), numbers, 0.0)
