@@ -139,7 +139,7 @@ def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_
     new.loc[1, "age"], new.loc[2, "region"], new.loc[3, "income"], new.loc[4, "owner"] = None, "", "?", None
     new.to_csv(tmp_path / "new.csv", index=False)
     run("predict", tmp_path / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
-    said = pd.read_csv(tmp_path / "o.csv")
+    said = pd.read_csv(tmp_path / "o.csv", float_precision="round_trip")
     assert said["note"].fillna("").str.contains("is missing, .* stands in").tolist() == [False, True, True, True, True, False]
     whole = clients(6)[["age", "income", "region", "owner"]].assign(owner=lambda f: f["owner"].astype(float))
     fill = model.table_.fill
@@ -272,6 +272,12 @@ def test_what_columns_are_taken_for(tmp_path: Path) -> None:
     assert np.isnan(frame["hole"][0])
 
 
+def test_numbers_are_read_to_the_last_digit() -> None:
+    values = np.random.default_rng(0).normal(size=5000) * 10.0 ** np.random.default_rng(1).integers(-30, 30, 5000)
+    text = pd.DataFrame({"a": [repr(value) for value in values.tolist()]})
+    np.testing.assert_array_equal(typed(text)["a"], values)
+
+
 def test_codes_mean_the_same_everywhere(tmp_path: Path) -> None:
     """007 is a category at fit, and in a table that holds nothing but such codes."""
     rng = np.random.default_rng(0)
@@ -400,7 +406,7 @@ def test_tables_from_pipes(folder: Path, tmp_path: Path) -> None:
 
 def test_predict_as_json(folder: Path) -> None:
     lines = run("predict", folder / "m.json", folder / "data.csv", "--json").stdout.splitlines()
-    table = pd.read_csv(io.StringIO(run("predict", folder / "m.json", folder / "data.csv").stdout))
+    table = pd.read_csv(io.StringIO(run("predict", folder / "m.json", folder / "data.csv").stdout), float_precision="round_trip")
     assert len(lines) == 240
     one = json.loads(lines[17])
     assert list(one) == list(table.columns)

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, none skipped and none expected to fail, and the tools its users plug estimators into."""
+"""scikit-learn's own checks, none skipped and (from 1.7 on) none expected to fail, and the tools that its users have."""
 
 from __future__ import annotations
 
@@ -16,14 +16,27 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 
 BOTH = pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
 
 
+# scikit-learn 1.6 makes two classes of three by the first row's, which is another one after it has shuffled the weighted rows.
+OLD = (
+    {}
+    if parse_version(sklearn.__version__) >= parse_version("1.7")
+    else {"check_sample_weight_equivalence_on_dense_data": "labels"}
+)
+
+
+def of_old(estimator) -> dict[str, str]:
+    return OLD if isinstance(estimator, LocalMixtureClassifier) else {}
+
+
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's data make localities die and searches stop, and that is said
-@parametrize_with_checks([LocalMixtureClassifier(), LocalMixtureRegressor()])
+@parametrize_with_checks([LocalMixtureClassifier(), LocalMixtureRegressor()], expected_failed_checks=of_old)
 def test_scikit_learn_checks(estimator, check) -> None:
     try:
         check(estimator)

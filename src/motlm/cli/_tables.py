@@ -284,7 +284,9 @@ def numbers_of(column: pd.Series) -> pd.Series:
     commas = text.str.match(_DECIMAL_COMMA)
     text = text.where(~commas, text.str.replace(",", ".", regex=False))
     found = pd.to_numeric(text, errors="coerce").astype(float)
-    return found.where(np.isfinite(found))
+    finite = np.isfinite(found)
+    # older versions of pandas err in the last digit, Python does not
+    return pd.Series([float(one) if sound else np.nan for one, sound in zip(text, finite, strict=True)], text.index, dtype=float)
 
 
 def typed(text: pd.DataFrame, categories: Sequence[str] = ()) -> pd.DataFrame:
