@@ -27,7 +27,7 @@ from motlm.objective import LearnedCenters, Objective
 from motlm.posterior import Posterior
 from motlm.rows import Rows
 from motlm.search import Search, catoni_bound, strengths, weakest
-from motlm.starts import Ball, diverse, placed_at_rows, promising_balls, with_ball
+from motlm.starts import Ball, diverse, one_model, placed_at_rows, promising_balls, with_ball
 from motlm.watch import Deadline, Watch
 
 FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale", "center", "center_scale")
@@ -699,6 +699,20 @@ def test_balls_around_all_rows_are_noticed(select: str, monkeypatch: pytest.Monk
     seen.clear()
     LocalMixtureClassifier("auto", **options).fit(X, linear != (np.linalg.norm(X, axis=1) < 1))
     assert [(one.n_localities, one.enveloped) for one in seen] == [(0, False), (1, False)]
+
+
+def test_losses_that_rounding_puts_below_zero_are_no_probabilities() -> None:
+    """Memberships from tables exceed 1 by some 1e-11, which counts where all rows lie in some ball and nothing else is lost."""
+
+    class Below(ZeroOne):
+        def value_and_partials(self, y, mean, variance):
+            found = super().value_and_partials(y, mean, variance)
+            return found._replace(value=np.where(np.arange(len(y)) % 2, -1e-13, 2e-13))
+
+    X, y = make_clf_case1(60, random_state=0)
+    objective = Objective(Below(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    before = one_model(objective.rows, unit_scale=False)
+    assert len(promising_balls(objective, before, 5, np.random.default_rng(0))) == 5
 
 
 def test_growth_ends_when_it_is_in_vain() -> None:

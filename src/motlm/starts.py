@@ -145,6 +145,7 @@ def promising_balls(objective: Objective, posterior: Posterior, count: int, rng:
     outside = gates(omega)[0][-1] * rows.weight
     lost = outside * loss.value_and_partials(rows.target, mean[-1], variances(posterior, rows)[-1]).value
     total = float(rows.weight.sum())
+    lost = np.maximum(lost, 0.0)  # memberships from tables may exceed 1 by some 1e-11
     chance = 0.5 * lost / max(float(lost.sum()), 1e-300) + 0.5 * rows.weight / total
     chosen = rng.choice(len(rows), size=count, p=chance / chance.sum())
     share = np.exp(rng.uniform(np.log(0.03), np.log(0.6), size=count))

@@ -58,8 +58,8 @@ const motlm = (() => {
     return { x, z, distance: away, member, applies, score, speaker, spoken, prediction: says(spoken), base, contributions, contradicted };
   }
 
-  // The nearest change, within the ball and the ranges of the form, by which the same local model gives another answer; whole
-  // numbers, categories and what is held stay as they are. See counterfactual in Python.
+  // The nearest change of numbers, within the ball and the ranges of the form, by which the same local model gives another answer;
+  // categories and what is held stay as they are. See counterfactual in Python.
   function onPlane(point, gradient, reach, low, high) {
     const at = (t) => point.map((value, j) => Math.min(Math.max(value + t * gradient[j], low[j]), high[j]));
     const value = (t) => dot(gradient, at(t));
@@ -69,14 +69,10 @@ const motlm = (() => {
     for (let k = 0; k < 200; k++) { const c = (a + b) / 2; if (value(c) < reach) a = c; else b = c; }
     return at(b);
   }
-  function counterfactual(values, held, wanted) {
-    const now = evaluate(values), i = now.speaker;
-    if (i < 0) return { found: false, reason: "several localities speak together" };
-    if (!classifier && wanted === now.spoken) return { found: false, reason: "the model gives that answer already" };
-    if (i < n && !["euclidean", "l2", "minkowski"].includes(M.metric)) return { found: false, reason: "balls of this metric have no closed form" };
-    const moving = data.features.filter((f) => f.levels === null && !f.whole && !held.has(f.name) && M.inverse_scale[f.start] > 0);
-    const free = moving.map((f) => f.start), part = (vector) => free.map((j) => vector[j]);
-    const up = classifier ? now.spoken <= 0 : wanted > now.spoken, sign = up ? 1 : -1;
+  function solved(values, moving, goal) {
+    const { i, up, wanted } = goal, now = evaluate(values);
+    const none = { found: false, reason: `no case in ${names[i]} within the ranges of the form has that answer, with everything else as it is` };
+    const free = moving.map((f) => f.start), part = (vector) => free.map((j) => vector[j]), sign = up ? 1 : -1;
     const size = Math.abs(M.intercept[i]) + M.coef[i].reduce((sum, value, j) => sum + Math.abs(value) * (Math.abs(now.z[j]) + 1), 0);
     const level = classifier ? 0 : (wanted - M.target_center) / M.target_scale;
     const gradient = part(M.coef[i]).map((value) => sign * value), start = part(now.z);
@@ -84,7 +80,7 @@ const motlm = (() => {
     const edge = (f, end) => (f[end] - M.unit_center[f.start]) * M.inverse_scale[f.start];
     const low = moving.map((f, j) => Math.min(edge(f, "low"), start[j])), high = moving.map((f, j) => Math.max(edge(f, "high"), start[j]));
     const most = gradient.reduce((sum, g, j) => sum + (g > 0 ? g * high[j] : g * low[j]), 0);
-    if (!(most >= reach)) return { found: false, reason: `no case in ${names[i]} within the ranges of the form has that answer` };
+    if (!(most >= reach)) return none;
     const project = (point) => onPlane(point, gradient, reach, low, high);
     let point = project(start);
     if (i < n) {
@@ -93,7 +89,7 @@ const motlm = (() => {
       const excess = (one) => one.reduce((sum, value, j) => sum + (value - center[j]) ** 2, 0) - room * (1 - 2e-9);
       if (excess(point) > 0) {
         const between = (s) => project(start.map((value, j) => (1 - s) * value + s * center[j]));
-        if (excess(between(1)) > 0) return { found: false, reason: `no case in ${names[i]} within the ranges of the form has that answer` };
+        if (excess(between(1)) > 0) return none;
         let a = 0, b = 1;
         for (let k = 0; k < 100; k++) { const c = (a + b) / 2; if (excess(between(c)) > 0) a = c; else b = c; }
         point = between(b);
@@ -103,8 +99,62 @@ const motlm = (() => {
     moving.forEach((f, j) => { after[f.name] = point[j] / M.inverse_scale[f.start] + M.unit_center[f.start]; });
     const then = evaluate(after);
     if (then.speaker !== i) return { found: false, reason: `the nearest such case lies where ${then.speaker < 0 ? "several localities speak" : names[then.speaker] + " speaks"}` };
-    if (classifier && then.prediction === now.prediction) return { found: false, reason: "none was found" };
-    return { found: true, after, prediction: then.prediction, moving: moving.map((f) => f.name) };
+    return goal.met(then) ? { found: true, after } : { found: false, reason: "none was found" };
+  }
+  // Whole numbers are rounded off the solution without that condition, the others solved for once more, and then each whole number
+  // is taken back towards where it was as far as the answer allows.
+  function inWholes(values, relaxed, whole, rest, goal) {
+    const round = { away: (to, from) => to > from ? Math.ceil(to - 1e-9) : Math.floor(to + 1e-9), near: Math.round, back: (to, from) => to > from ? Math.floor(to) : Math.ceil(to) };
+    function completed(fixed) {
+      if (goal.met(evaluate(fixed))) return fixed;
+      if (!rest.length) return null;
+      const found = solved(fixed, rest, goal);
+      return found.found ? found.after : null;
+    }
+    const fixed = { ...values };
+    let after = null;
+    for (const way of ["away", "near", "back"]) {
+      whole.forEach((f) => {
+        const from = Number(values[f.name]), to = Math.abs(relaxed[f.name] - from) < 1e-9 ? from : round[way](relaxed[f.name], from);
+        fixed[f.name] = Math.min(Math.max(to, Math.min(Math.ceil(f.low), from)), Math.max(Math.floor(f.high), from));
+      });
+      after = completed(fixed);
+      if (after) break;
+    }
+    if (!after) return null;
+    const far = (f) => Math.abs(fixed[f.name] - Number(values[f.name])) * M.inverse_scale[f.start];
+    [...whole].sort((a, b) => far(b) - far(a)).forEach((f) => {
+      const from = Number(values[f.name]);
+      for (let k = 0; k < 200 && fixed[f.name] !== from; k++) {
+        const before = fixed[f.name];
+        fixed[f.name] = Math.abs(before - from) <= 1 ? from : before - Math.sign(before - from);
+        const again = completed(fixed);
+        if (!again) { fixed[f.name] = before; break; }
+        after = again;
+      }
+    });
+    return after;
+  }
+  function counterfactual(values, held, wanted) {
+    const now = evaluate(values), i = now.speaker;
+    if (i < 0) return { found: false, reason: "several localities speak together" };
+    if (!classifier && wanted === now.spoken) return { found: false, reason: "the model gives that answer already" };
+    if (i < n && !["euclidean", "l2", "minkowski"].includes(M.metric)) return { found: false, reason: "balls of this metric have no closed form" };
+    const moving = data.features.filter((f) => f.levels === null && !held.has(f.name) && M.inverse_scale[f.start] > 0);
+    if (!moving.length) return { found: false, reason: "no number may change; categories are not tried here" };
+    const up = classifier ? now.spoken <= 0 : wanted > now.spoken, near = classifier ? 0 : 1e-9 * (1 + Math.abs(wanted));
+    const met = (then) => then.speaker === i && (classifier ? then.prediction !== now.prediction : up ? then.spoken >= wanted - near : then.spoken <= wanted + near);
+    const goal = { i, up, wanted, met }, whole = moving.filter((f) => f.whole), rest = moving.filter((f) => !f.whole);
+    const relaxed = solved(values, moving, goal);
+    if (!relaxed.found) return relaxed;
+    let after = relaxed.after;
+    if (whole.length) { // several changes of all numbers, or one of one of them, whichever is nearer
+      const moved = (one) => moving.reduce((sum, f) => sum + ((one[f.name] - values[f.name]) * M.inverse_scale[f.start]) ** 2, 0);
+      const alone = moving.flatMap((f) => { const one = solved(values, [f], goal); return one.found ? [inWholes(values, one.after, [f].filter((g) => g.whole), [f].filter((g) => !g.whole), goal)] : []; });
+      after = [inWholes(values, relaxed.after, whole, rest, goal), ...alone].filter(Boolean).reduce((best, one) => best === null || moved(one) < moved(best) ? one : best, null);
+    }
+    if (!after) return { found: false, reason: "none was found in whole numbers" };
+    return { found: true, after, smallest: !whole.length, prediction: evaluate(after).prediction, moving: moving.map((f) => f.name) };
   }
 
   // -- the page -------------------------------------------------------------------------------------------------------
@@ -189,11 +239,11 @@ const motlm = (() => {
     place.append(table(["feature", "value", "adds", ""], order.map(([name, value]) => [name, values[name], value, make("span", { class: `bar ${value > 0 ? "plus" : "minus"}`, style: `width:${(9 * Math.abs(value) / most).toFixed(2)}rem` })])));
     if (classifier || wanted !== null) {
       const other = counterfactual(values, holds, wanted);
-      if (!other.found) place.append(make("p", { text: `No nearby change gives another answer: ${other.reason}.` }));
+      if (!other.found) place.append(make("p", { text: `No change of numbers that gives another answer was found: ${other.reason}.` }));
       else {
-        place.append(make("p", { text: `The smallest change that gives ${show(other.prediction)}, with whole numbers, categories and held features as they are, within the ranges of the form:` }));
-        const changes = data.features.filter((f) => other.moving.includes(f.name) && Math.abs(other.after[f.name] - Number(values[f.name])) > 1e-12 * Math.max(1, Math.abs(other.after[f.name])));
-        place.append(table(["feature", "from", "to"], changes.map((f) => [f.name, values[f.name], Number(other.after[f.name].toPrecision(8)).toString()])));
+        place.append(make("p", { text: `${other.smallest ? "The smallest change" : "A small change"} that gives ${show(other.prediction)}, with categories and held features as they are, within the ranges of the form:` }));
+        const changes = data.features.filter((f) => other.moving.includes(f.name) && Math.abs(Number(other.after[f.name]) - Number(values[f.name])) > 1e-12 * Math.max(1, Math.abs(other.after[f.name])));
+        place.append(table(["feature", "from", "to"], changes.map((f) => [f.name, values[f.name], Number(Number(other.after[f.name]).toPrecision(8)).toString()])));
         const button = make("button", { type: "button", text: "Use these values" });
         button.addEventListener("click", () => { changes.forEach((f) => fill(f, other.after[f.name])); answer(); });
         place.append(make("p", {}, button));
