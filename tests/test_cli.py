@@ -6,8 +6,10 @@ import gzip
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -15,9 +17,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from scipy.special import expit
+from sklearn.metrics import log_loss
 
 import motlm as library
 from motlm.certificates import split
+from motlm.cli._calibrate import probabilities
 from motlm.cli._commands import motlm
 from motlm.cli._tables import TableError, opened, typed
 from motlm.cli._tables import read_text as read_source
@@ -139,17 +144,25 @@ def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_
     new.loc[1, "age"], new.loc[2, "region"], new.loc[3, "income"], new.loc[4, "owner"] = None, "", "?", None
     new.to_csv(tmp_path / "new.csv", index=False)
     run("predict", tmp_path / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
-    said = pd.read_csv(tmp_path / "o.csv", float_precision="round_trip")
-    assert said["note"].fillna("").str.contains("is missing, .* stands in").tolist() == [False, True, True, True, True, False]
+    said = pd.read_csv(tmp_path / "o.csv", dtype={"probability of yes": str})
+    assert said["note"].fillna("").str.contains("no value in column .*, .* stands in").tolist() == [
+        False,
+        True,
+        True,
+        True,
+        True,
+        False,
+    ]
     whole = clients(6)[["age", "income", "region", "owner"]].assign(owner=lambda f: f["owner"].astype(float))
     fill = model.table_.fill
     whole.loc[1, "age"], whole.loc[2, "region"], whole.loc[3, "income"] = fill["age"], fill["region"], fill["income"]
     whole.loc[4, "owner"] = fill["owner"]
-    np.testing.assert_array_equal(said["probability of yes"], model.predict_proba(whole)[:, 1])
+    chance = probabilities(model, whole, model.table_.calibration)[:, 1]
+    np.testing.assert_array_equal([float(text) for text in said["probability of yes"]], chance)
     told = run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 1)
-    assert f"row 1: column 'age' is missing, {median} stands in" in told.stderr
+    assert f"row 1: no value in column 'age', {median:.6g} stands in" in told.stderr
     told = run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 1, "--json")
-    assert json.loads(told.stdout)["note"] == f"column 'age' is missing, {median} stands in"
+    assert json.loads(told.stdout)["note"] == f"no value in column 'age', {median:.6g} stands in"
 
 
 def test_sealed_rows_decide_nothing(tmp_path: Path) -> None:
@@ -223,10 +236,62 @@ def test_outcomes_are_read_alike_by_all_commands(values: tuple, classes: list, t
     ],
 )
 def test_mistakes_are_one_line(folder: Path, options: list[str], message: str) -> None:
-    result = CliRunner().invoke(motlm, ["fit", str(folder / "data.csv"), *options])
+    result = CliRunner().invoke(motlm, ["fit", str(folder / "data.csv"), "--id", "client", *options])
     assert result.exit_code in (1, 2)
     assert message in result.output
     assert "Traceback" not in result.output
+
+
+def test_outputs_are_looked_at_before_any_work(folder: Path, tmp_path: Path) -> None:
+    base = ["fit", folder / "data.csv", "--target", "default", "--id", "client", "--drop", "loss", *FAST]
+    twice = run(*base, "--model", tmp_path / "x", "--report", tmp_path / "x", code=2).output
+    assert "would be written twice" in twice
+    assert "is what is read" in run(*base, "--model", folder / "data.csv", "--force", code=2).output
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in run(*base, "--model", tmp_path / "file" / "m.json", code=1).output
+    both = run("fit", "-", "--points", "-", "--target", "default", code=2, stdin=b"a,b\n").output
+    assert "cannot both come from standard input" in both
+    assert "is neither auto nor a number from 0 on" in run(*base, "--localities", "-1", code=2).output
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([f"{1 + i % 28:02d}.03.20{i % 20 + 10}" for i in range(240)], "column 'new' holds dates, such as '"),
+        ([f"2024-{1 + i % 12:02d}-15" for i in range(240)], "column 'new' holds dates, such as '2024-"),
+        ([f"{i + 0.25} €" for i in range(240)], "different texts in 168 rows"),
+    ],
+)
+def test_columns_that_would_be_thousands_of_categories(values: list[str], message: str, tmp_path: Path) -> None:
+    clients().assign(new=values).to_csv(tmp_path / "d.csv", index=False)
+    base = ["fit", tmp_path / "d.csv", "--target", "default", "--id", "client", "--drop", "loss", *FAST]
+    assert message in run(*base, code=1).output
+
+
+def test_columns_that_are_remarked(tmp_path: Path) -> None:
+    clients().assign(number=range(240), same="EUR").to_csv(tmp_path / "d.csv", index=False)
+    said = run("fit", tmp_path / "d.csv", "--target", "default", "--id", "client", "--drop", "loss", *FAST).output
+    assert "(all different and increasing: if it numbers the rows, name it in --id or --drop it)" in said
+    assert "same: 1 category: EUR (always the same, so that it cannot count)" in said
+    assert "nothing is kept: --model" in said
+
+
+def test_summary_in_sentences(folder: Path, tmp_path: Path) -> None:
+    base = ["fit", folder / "data.csv", "--target", "default", "--id", "client", "--drop", "loss", "--time-limit", "20s"]
+    said = run(*base, "--localities", "1", "--population", "clients of 2027", "--delta", "0.1").stdout
+    assert "a positive score means yes, a negative one no" in said
+    assert "    score = " in said
+    assert " about " in said or " = north in " in said or " = south in " in said
+    assert "on at most" in said
+    assert "of clients of 2027" in said
+    clients()[["age", "income", "region", "owner"]][:1].to_csv(tmp_path / "points.csv", index=False)
+    one = clients().iloc[0]
+    said = run(*base, "--points", tmp_path / "points.csv").stdout
+    assert f"around the typical case age = {one['age']:.4g}, income = {one['income']:.4g}, region = {one['region']}" in said
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
+    table.assign(y=np.where(table["a"] > 0, "p", "q")).to_csv(tmp_path / "line.csv", index=False)
+    assert "no locality helped on held-out rows" in run("fit", tmp_path / "line.csv", "--target", "y").stdout
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------------
@@ -236,7 +301,7 @@ def test_dialects_are_found(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_bytes("größe;preis\n1,5;2,25\n3,0;4\n".encode("cp1252"))
     assert typed(read_text(path)[0])["größe"].tolist() == [1.5, 3.0]
-    assert read_text(path)[1] == "semicolon-separated, cp1252"
+    assert read_text(path)[1] == "semicolon-separated, cp1252, decimal commas"
     path.write_bytes(b"\xef\xbb\xbfa\tb\n1\tx\n")
     frame, how = read_text(path)
     assert list(frame.columns) == ["a", "b"]
@@ -330,7 +395,9 @@ def test_predict_says_what_the_model_says(folder: Path, tmp_path: Path, monkeypa
     X = pd.read_csv(folder / "data.csv")[list(model.feature_names_in_)]
     assert said["client"].tolist() == [f"c{i}" for i in range(240)]
     assert said["prediction"].tolist() == model.predict(X).tolist()
-    np.testing.assert_array_equal([float(text) for text in said["probability of yes"]], model.predict_proba(X)[:, 1])
+    slope, intercept = model.table_.calibration
+    chance = expit(slope * model.decision_function(X) + intercept)
+    np.testing.assert_array_equal([float(text) for text in said["probability of yes"]], chance)
     assert (said["said_by"] == "exterior").sum() == (model.apply(X) == len(model.localities_)).sum()
     assert ((said["ambiguous"] == "yes") == model.ambiguous(X)).all()
     assert said["reason"].isna().all()
@@ -350,10 +417,10 @@ def test_rows_that_cannot_be_scored(folder: Path, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "d.csv", index=False)
     out = tmp_path / "out.csv"
     result = run("predict", folder / "m.json", tmp_path / "d.csv", "-o", out, code=3)
-    assert "6 rows, of which 3 could not be scored" in result.output
+    assert f"6 rows written to {out}, of which 3 could not be scored" in result.output
     said = pd.read_csv(out)
     assert said["reason"].fillna("").tolist() == [
-        "", "column 'age': 'old' is not a number", "column 'age' is missing", "", "column 'income': 'inf' is not a number", "",
+        "", "column 'age': 'old' is not a number", "no value in column 'age'", "", "column 'income': 'inf' is not a number", "",
     ]  # fmt: skip
     assert said["prediction"].notna().tolist() == [True, False, False, True, False, True]
     frame.drop(columns="age").to_csv(tmp_path / "less.csv", index=False)
@@ -406,19 +473,48 @@ def test_tables_from_pipes(folder: Path, tmp_path: Path) -> None:
 
 def test_predict_as_json(folder: Path) -> None:
     lines = run("predict", folder / "m.json", folder / "data.csv", "--json").stdout.splitlines()
-    table = pd.read_csv(io.StringIO(run("predict", folder / "m.json", folder / "data.csv").stdout), float_precision="round_trip")
+    table = pd.read_csv(
+        io.StringIO(run("predict", folder / "m.json", folder / "data.csv").stdout), dtype={"probability of yes": str}
+    )
     assert len(lines) == 240
     one = json.loads(lines[17])
     assert list(one) == list(table.columns)
     assert one["row"] == 17
     assert one["client"] == "c17"
-    assert one["probability of yes"] == table["probability of yes"][17]
+    assert one["probability of yes"] == float(table["probability of yes"][17])
     assert one["ambiguous"] is False
     text = "client,age,income,region,owner\nc1,old,2,north,True\n"
     [line] = run("predict", folder / "m.json", "-", "--json", stdin=text.encode(), code=3).stdout.splitlines()
     bad = json.loads(line)
     assert [bad[name] for name in ("prediction", "probability of yes", "said_by", "ambiguous")] == [None] * 4
     assert bad["reason"] == "column 'age': 'old' is not a number"
+
+
+def test_probabilities_are_calibrated(tmp_path: Path) -> None:
+    """On new rows they are about as often right as they say, where the posterior's votes are not."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(3000, 3)), columns=list("abc")).round(3)
+    table["y"] = np.where(rng.uniform(size=3000) < expit(2 * table["a"] - table["b"]), "yes", "no")
+    table[:1500].to_csv(tmp_path / "d.csv", index=False)
+    table[1500:].to_csv(tmp_path / "new.csv", index=False)
+    run("fit", tmp_path / "d.csv", "--target", "y", "--model", tmp_path / "m.json", *FAST)
+    run("predict", tmp_path / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
+    chance = pd.read_csv(tmp_path / "o.csv")["probability of yes"].to_numpy()
+    truth = (table["y"][1500:] == "yes").to_numpy()
+    best = log_loss(truth, expit(2 * table["a"] - table["b"])[1500:])
+    assert log_loss(truth, chance) < best + 0.05
+    model = library.load(tmp_path / "m.json")
+    assert log_loss(truth, model.predict_proba(table[["a", "b", "c"]][1500:])[:, 1]) > best + 0.2
+    told = json.loads(run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 5, "--json").stdout)
+    assert told["probabilities"]["yes"] == pytest.approx(chance[5], abs=1e-12)
+    assert "probability of yes: " in run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 5).stdout
+
+
+def test_few_rows_calibrate_nothing(tmp_path: Path) -> None:
+    clients(60).to_csv(tmp_path / "d.csv", index=False)
+    base = ["--target", "default", "--id", "client", "--drop", "loss", "--model", tmp_path / "m.json", *FAST]
+    run("fit", tmp_path / "d.csv", *base)
+    assert library.load(tmp_path / "m.json").table_.calibration is None
 
 
 def test_output_is_utf8_whatever_the_console_has(folder: Path) -> None:
@@ -438,6 +534,12 @@ def test_explain(folder: Path) -> None:
     content = json.loads(run("explain", folder / "m.json", folder / "data.csv", "--row", 17, "--json").output)
     assert content["row"] == 17
     assert sum(content["contributions"].values()) + content["base"] == pytest.approx(content["score"])
+    again = run("explain", folder / "m.json", folder / "data.csv", "--case", "c17", "--fixed", "age").output
+    assert again == text
+    assert "0 rows have 'client' = 'x'" in run("explain", folder / "m.json", folder / "data.csv", "--case", "x", code=1).output
+    assert "say which row" in run("explain", folder / "m.json", folder / "data.csv", code=2).output
+    wanted = run("explain", folder / "m.json", folder / "data.csv", "--row", 1, "--wanted", 3, code=2).output
+    assert "--wanted is a prediction of a regression" in wanted
     assert "--row 999 of 240 rows" in run("explain", folder / "m.json", folder / "data.csv", "--row", 999, code=1).output
 
 
@@ -492,6 +594,31 @@ def test_help_and_bad_files(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text("{")
     assert "not JSON, or cut off" in run("predict", tmp_path / "m.json", folder / "data.csv", code=1).output
     assert "No such file" in run("predict", tmp_path / "none.json", folder / "data.csv", code=1).output
+
+
+def test_arguments_in_the_wrong_order(folder: Path) -> None:
+    swapped = run("predict", folder / "data.csv", folder / "m.json", code=1).output
+    assert "is not a model file; the model comes first, then the table" in swapped
+    assert "looks like JSON, not like a table" in run("predict", folder / "m.json", folder / "m.json", code=1).output
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals and pipes of POSIX")
+def test_exit_codes_of_pipes_and_interrupts(folder: Path, tmp_path: Path) -> None:
+    pd.concat([clients()] * 200).to_csv(tmp_path / "big.csv", index=False)
+    command = f"{sys.executable} -m motlm.cli predict {folder / 'm.json'}"
+    piped = f"set -o pipefail; {command} {tmp_path / 'big.csv'} | head -1 > /dev/null"
+    done = subprocess.run(["bash", "-c", piped], capture_output=True, text=True)
+    assert done.returncode == 141
+    assert "Traceback" not in done.stderr
+    os.mkfifo(tmp_path / "pipe")  # nobody writes to it, so that the command waits
+    out = tmp_path / "out.csv"
+    with subprocess.Popen([*command.split(), str(tmp_path / "pipe"), "-o", str(out)], stderr=subprocess.PIPE) as waiting:
+        time.sleep(8)
+        waiting.send_signal(signal.SIGINT)
+        told = waiting.stderr.read().decode()
+    assert waiting.returncode == 130
+    assert told.strip() == "motlm: interrupted"
+    assert not out.exists()
 
 
 def test_without_click(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -518,3 +518,18 @@ def test_neighbours_where_several_speak() -> None:
         for one in row.neighbours:
             if row.speaker < 0:
                 np.testing.assert_array_equal(member[one["row"]], member[i])
+
+
+def test_a_row_by_itself(table) -> None:
+    frame, y = table
+    model = LocalMixtureClassifier(1, **QUICK).fit(frame, y)
+    whole = explain_local(model, frame[3:4])
+    for one in (frame.iloc[3], frame.iloc[3].to_dict()):
+        assert explain_local(model, one)[0].to_dict() == whole[0].to_dict()
+    assert str(explain_local(model, frame[:2])).count("said by") == 2
+
+
+def test_text_in_arrays_is_told(table) -> None:
+    frame, y = table
+    with pytest.raises(ValueError, match=r"(?s)X is an array that holds text .*set_output\(transform=.pandas.\)"):
+        LocalMixtureClassifier(1, **QUICK).fit(frame.to_numpy(dtype=object), y)

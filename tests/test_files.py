@@ -61,7 +61,7 @@ def models() -> dict[str, tuple]:
         "objects": (LocalMixtureClassifier(1, **QUICK).fit(table, label.astype(object)), table),
     }
     named = copy.deepcopy(made["table"][0])
-    named.table_ = TableNotes("label", "client", {"a": 0.25, "c": "<z>", 'größe, "in" €': 10**6})
+    named.table_ = TableNotes("label", "client", {"a": 0.25, "c": "<z>", 'größe, "in" €': 10**6}, (0.5, -0.1))
     made["told"] = (named, table)
     made["certified"] = (certify(LocalMixtureClassifier(points_of_interest=[[-1, 0], [1, 0]], **QUICK), X, y).model, X)
     return made
@@ -180,6 +180,7 @@ def chebyshev(a: np.ndarray, b: np.ndarray) -> float:
         (TableNotes("label", None, {"a": "x"}), r"table\.fill\.a should be a number; got 'x'"),
         (TableNotes("label", None, {"c": "moon"}), r"table\.fill\.c should be a level of the column; got 'moon'"),
         (TableNotes("label", 3, {}), r"table\.id_column should be a text or null; got 3"),  # type: ignore[arg-type]
+        (TableNotes("label", "x", {}, [1.0]), r"table\.calibration should have shape \(2,\)"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_told_of_a_table_is_checked(table: TableNotes, match: str, every) -> None:
@@ -190,7 +191,12 @@ def test_what_is_told_of_a_table_is_checked(table: TableNotes, match: str, every
             to_document(model)
     content = to_document(every["told"][0])
     del content["checksum"]
-    content["table"] = {"target": table.target, "id_column": table.id_column, "fill": table.fill}
+    content["table"] = {
+        "target": table.target,
+        "id_column": table.id_column,
+        "fill": table.fill,
+        "calibration": table.calibration,
+    }
     with pytest.raises(ModelFileError, match=match):
         from_document({**content, "checksum": _checksum(content)})
 

@@ -105,6 +105,7 @@ class TableNotes:
     target: str  # the column that is predicted
     id_column: str | None = None  # the column that names the rows
     fill: Mapping[str, float | str] = field(default_factory=dict)  # what stands in for missing values of a column
+    calibration: tuple[float, float] | None = None  # slope and intercept of the log-odds, by `decision_function`
 
 
 @dataclass(frozen=True)

@@ -283,7 +283,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             validate_data(self, X, skip_check_array=True)
             checked = X
         else:
-            checked = validate_data(self, X, dtype=(np.float64, np.float32), ensure_all_finite=False)
+            checked = self._as_numbers(X, reset=True)
         weight = self._weights(sample_weight, checked)
         counted = weight > 0
         names = self._names()
@@ -314,9 +314,20 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             validate_data(self, X, reset=False, skip_check_array=True)
             encoded = columns.encode(X, name, self._typical if self.handle_unknown == "ignore" else None)
         else:
-            encoded = np.asarray(validate_data(self, X, reset=False, dtype=(np.float64, np.float32), ensure_all_finite=False))
+            encoded = np.asarray(self._as_numbers(X, reset=False))
         check_finite(encoded, columns.encoded_names, name)
         return encoded
+
+    def _as_numbers(self, X: Any, reset: bool) -> Any:
+        try:
+            return validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            raise ValueError(
+                f"X is an array that holds text ({error}). Categories are encoded in tables with named columns: give one of "
+                'pandas or polars; in a pipeline, by .set_output(transform="pandas") of the step before.'
+            ) from error
 
     def _names(self) -> tuple[str, ...]:
         if hasattr(self, "feature_names_in_"):

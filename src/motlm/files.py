@@ -290,7 +290,8 @@ def _table(table: TableNotes | None, columns: Columns) -> dict[str, Any] | None:
         return None
     _check_fill(table.fill, columns)
     fill = {name: _scalar(value) for name, value in table.fill.items()}
-    return {"target": table.target, "id_column": table.id_column, "fill": fill}
+    calibration = None if table.calibration is None else [_scalar(value) for value in table.calibration]
+    return {"target": table.target, "id_column": table.id_column, "fill": fill, "calibration": calibration}
 
 
 def _fingerprint(mark: Fingerprint) -> dict[str, Any]:
@@ -695,8 +696,13 @@ def _read_table(read: _Reader, columns: Columns) -> TableNotes:
     target, id_column = read.text("target"), read.take("id_column", (str, type(None)), "a text or null")
     fill = read.part("fill").content
     _check_fill(fill, columns)
+    given = read.take("calibration", (list, type(None)), "two numbers or null")
+    calibration = None
+    if given is not None:
+        slope, intercept = read.shaped("calibration", given, (2,)).tolist()
+        calibration = slope, intercept
     read.done()
-    return TableNotes(target, id_column, fill)
+    return TableNotes(target, id_column, fill, calibration)
 
 
 def _check_fill(fill: Mapping[str, Any], columns: Columns) -> None:

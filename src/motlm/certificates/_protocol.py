@@ -99,6 +99,9 @@ class Certified:
     def __iter__(self) -> Iterator[Any]:
         return iter((self.model, self.certificate))
 
+    def __str__(self) -> str:
+        return f"{self.model}\n{self.certificate}"
+
 
 def certify(
     estimator: Any,

@@ -6,8 +6,9 @@ import json
 import os
 import re
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,13 +29,23 @@ from ..estimators import LocalMixture, LocalMixtureClassifier, LocalMixtureRegre
 from ..explanations import counterfactual, explain_global, explain_local
 from ..explanations._common import plain
 from ..files import ModelFileError, atomic_stream, load, write_atomically
+from ._calibrate import calibrated, probabilities
 from ._prepare import column_of, outcomes, prepared
+from ._summary import summary
 from ._tables import Source, TableError, opened, read_chunks, read_text, scorable
 
 __all__ = ["motlm"]
 
 CHUNK = 50_000  # rows that are predicted at a time
-NOT_SCORED = 3  # exit code: some rows could not be scored
+_WORDS = {  # what the library says in Python's words
+    "max_time is over": "--time-limit is over",
+    r" To go on from it, set warm_start=True and fit again\.": "",
+    r" Ask for fewer localities, or raise inverse_temperature \(now [^)]*\)\.": " Ask for fewer with --localities.",
+    r"Leave it out of X\.": "Name it in --id, or --drop it.",
+    r"or call certify, which keeps some sealed": "or fit again: motlm fit keeps some sealed",
+    r"name it by data_home=": "name its folder in MOTLM_DATA",
+}
+NOT_SCORED, BROKEN_PIPE = 3, 141  # exit codes: some rows could not be scored; as shells have it
 _WRITTEN = ("row", "prediction", "said_by", "ambiguous", "reason", "note")  # columns of predict, besides probabilities
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -46,12 +57,13 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what is left to be flushed
+            sys.exit(BROKEN_PIPE)
         except OSError as error:
             words = str(error) if error.strerror is None else f"{error.filename or ''}: {error.strerror}".removeprefix(": ")
             raise click.ClickException(words) from error
         except (TableError, ModelFileError, CertificateError, ValueError, TypeError, ImportError) as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(_in_options(str(error))) from error
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -70,11 +82,16 @@ def _say(text: str) -> None:
     errors.print(text, markup=False)
 
 
-def _refuse_existing(force: bool, *paths: Path | None) -> None:
+def _refuse_existing(force: bool, *paths: Path | None, inputs: Sequence[Path | None] = ()) -> None:
     """Before any work is done: whether the outputs can be written."""
+    places = [path.resolve() for path in paths if path is not None]
+    if len(set(places)) < len(places):
+        raise click.UsageError(f"{places[0]} would be written twice; give two names.")
     for path in paths:
         if path is None:
             continue
+        if path.resolve() in [one.resolve() for one in inputs if one is not None]:
+            raise click.UsageError(f"{path} is what is read; give another name for what is written.")
         if path == Path("-"):
             raise click.ClickException("this cannot be written to standard output; give the name of a file.")
         if path.exists() and not path.is_file():
@@ -82,8 +99,11 @@ def _refuse_existing(force: bool, *paths: Path | None) -> None:
         if path.exists() and not force:
             raise click.ClickException(f"{path} exists; give another name, or --force to replace it.")
         folder = next(parent for parent in path.absolute().parents if parent.exists())
-        if not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise click.ClickException(f"{path} cannot be written: {folder} is not a folder that you may write to.")
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise click.ClickException(f"{path} cannot be written: {folder}: {error.strerror}.") from error
 
 
 def _seconds(text: str | None) -> float | None:
@@ -116,8 +136,15 @@ def _noted(work: Callable[[], Any]) -> Any:
         warnings.simplefilter("always")
         result = work()
     for text in dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, UserWarning)):
-        _say(f"note: {text}")
+        _say(f"note: {_in_options(text)}")
     return result
+
+
+def _in_options(text: str) -> str:
+    """A message of the library in the words of the command line."""
+    for python, option in _WORDS.items():
+        text = re.sub(python, option, text)
+    return text
 
 
 def _table(place: Path) -> Source:
@@ -127,6 +154,16 @@ def _table(place: Path) -> Source:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
+_delta_option = click.option(
+    "--delta",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="The probability with which some statement of the certificate may be wrong; it is shared out among them.",
+)
+_population_option = click.option(
+    "--population", default="future cases drawn like these", show_default=True, help="What the certificate calls the cases."
+)
 file = click.Path(path_type=Path)
 
 
@@ -160,12 +197,14 @@ file = click.Path(path_type=Path)
 @click.option("--jobs", type=int, default=1, show_default=True, help="Processes.")
 @click.option("--time-limit", help="Stop with the best model so far after this time: 60s, 5min.")
 @click.option("--title", help="Of the report.")
+@_delta_option
+@_population_option
 @json_option
 @force_option
 def fit(
     data: Path, target: str, model_path: Path | None, report_path: Path | None, points: Path | None, localities: str, task: str,
     weights: str | None, drop: str | None, categories: str | None, id_column: str | None, missing: str, sealed: float, seed: int,
-    jobs: int, time_limit: str | None, title: str | None, as_json: bool, force: bool,
+    jobs: int, time_limit: str | None, title: str | None, delta: float, population: str, as_json: bool, force: bool,
 ) -> None:  # fmt: skip
     """Fit a model to a table, certify it on rows kept aside, and write it down.
 
@@ -173,9 +212,14 @@ def fit(
     motlm fit credit.csv --target default --model model.json --report report.html
     motlm fit prices.parquet --target price --localities 3 --drop notes,url --id house
     """
-    _refuse_existing(force, model_path, report_path)
+    _refuse_existing(force, model_path, report_path, inputs=(data, points))
     if report_path is not None:
         _need_report()
+    if data == points == Path("-"):
+        raise click.UsageError("the data and --points cannot both come from standard input.")
+    if localities != "auto" and not localities.isdecimal():
+        raise click.BadParameter(f"{localities!r} is neither auto nor a number from 0 on.", param_hint="--localities")
+    options: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "max_time": _seconds(time_limit), "handle_unknown": "ignore"}
     source = _table(data)
     text, how = read_text(source)
     _say(f"{source.name}: {len(text)} rows, {len(text.columns)} columns ({how})")
@@ -193,24 +237,23 @@ def fit(
     )  # fmt: skip
     for line in ready.told:
         _say(line)
-    options: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "max_time": _seconds(time_limit), "handle_unknown": "ignore"}
     options["verbose"] = int(sys.stderr.isatty())
     if points is not None:
         options["points_of_interest"] = _points(points, ready.columns)
     elif localities == "auto":
         options |= {"n_localities": "auto", "max_localities": 6}
-    elif localities.isdecimal():
-        options["n_localities"] = int(localities)
     else:
-        raise click.BadParameter(f"{localities!r} is neither auto nor a number.", param_hint="--localities")
+        options["n_localities"] = int(localities)
     estimator = (LocalMixtureClassifier if ready.classification else LocalMixtureRegressor)(**options)
     X, y, first, held = ready.rows, ready.outcome, ready.first, ready.sealed
     if ready.weight is None:
-        model, certificate = _noted(lambda: certify(estimator, X, y, sealed=sealed, random_state=seed))
+        protocol: dict[str, Any] = {"delta": delta, "population": population, "sealed": sealed, "random_state": seed}
+        model, certificate = _noted(lambda: certify(estimator, X, y, **protocol))
     else:
         weight = ready.weight[first]
         model, certificate = _noted(lambda: estimator.fit(X.iloc[first], y[first], sample_weight=weight)), None
-    model.table_ = TableNotes(target, id_column, ready.fill)
+    calibration = None if certificate is None else calibrated(model, X.iloc[held], y[held])
+    model.table_ = TableNotes(target, id_column, ready.fill, calibration)
     score = model.score(X.iloc[held], y[held])
     explanation = explain_global(model, X.iloc[held], y[held])
     if model_path is not None:
@@ -221,6 +264,8 @@ def fit(
 
         render(model, X.iloc[held], y[held], report_path, title=title or f"{target}, from {source.title}")
         _say(f"report written to {report_path}")
+    if model_path is None and report_path is None:
+        _say("nothing is kept: --model model.json keeps the model, --report report.html writes a report")
     name = _score_name(model)
     if as_json:
         content = {
@@ -229,7 +274,9 @@ def fit(
         }  # fmt: skip
         click.echo(json.dumps(plain(content)))
         return
-    click.echo(_summary(model, explanation))
+    click.echo(summary(model, explanation, X.iloc[held], target))
+    if options.get("n_localities") == "auto" and not model.localities_:
+        click.echo("no locality helped on held-out rows; --localities 2 asks for some, --points clients.csv gives typical cases")
     click.echo(f"\n{name} on {len(held)} rows kept aside: {score:.4g}")
     if certificate is None:
         click.echo("no certificate: weighted rows are not independent cases of one kind")
@@ -279,25 +326,6 @@ def _refuse_lacking(columns: Columns, text: pd.DataFrame, where: str) -> None:
         raise click.ClickException(f"{where} lacks the column {lacking[0]!r}; the model needs {', '.join(columns.names)}.")
 
 
-def _summary(model: LocalMixture, explanation: Any) -> str:
-    lines = []
-    for region in explanation.regions:
-        share = f"{region.share:.0%} of cases"
-        if region.center is None:
-            where = "all other cases" if len(explanation.regions) > 1 else "all cases"
-        else:
-            far = np.argsort([-abs(value) for value in region.coef * np.asarray(_spread(model))])[:3]
-            where = "cases around " + ", ".join(f"{region.feature_names[j]} = {region.center[j]:.4g}" for j in far)
-        lines.append(f"{region.name} ({share}): {where}\n    {region.formula}")
-    lines.append(f"local models contradict each other on {explanation.ambiguous:.1%} of the rows kept aside")
-    return "\n".join(lines)
-
-
-def _spread(model: LocalMixture) -> list[float]:
-    inverse = model._fitted.units.inverse_scale
-    return [1.0 / value if value > 0 else 0.0 for value in inverse]
-
-
 @motlm.command()
 @click.argument("model_path", metavar="MODEL", type=file)
 @click.argument("data", type=file)
@@ -317,8 +345,8 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
     """
     if output == Path("-"):
         output = None
-    _refuse_existing(force, output)
-    model = load(model_path)
+    _refuse_existing(force, output, inputs=(model_path, data))
+    model = _model(model_path)
     source = _table(data)
     total = bad = strange = 0
     with nullcontext(_standard_output()) if output is None else atomic_stream(output) as stream:
@@ -331,7 +359,8 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
             total += len(table)
             bad, strange = bad + int((table["reason"] != "").sum()), strange + int((table["note"] != "").sum())
         stream.flush()
-    _say(f"{total} rows" + (f", of which {bad} could not be scored: see the column reason" if bad else ""))
+    where = "" if output is None else f" written to {output}"
+    _say(f"{total} rows{where}" + (f", of which {bad} could not be scored: see the column reason" if bad else ""))
     if strange:
         _say(f"{strange} rows were scored with something that fit had not seen or that is missing: see the column note")
     if bad:
@@ -355,8 +384,11 @@ def _answers(names: Iterable[Any]) -> list[Any]:
 def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, first: int) -> pd.DataFrame:
     _refuse_lacking(model._columns, chunk, "the table")
     kept = _kept(model)
-    if id_column is None and kept.id_column in chunk.columns and kept.id_column not in model._columns.names:
-        id_column = kept.id_column
+    if id_column is None and kept.id_column is not None:
+        if kept.id_column in chunk.columns:
+            id_column = kept.id_column
+        elif first == 0:
+            _say(f"the table has no {kept.id_column!r}, by which fit knew the rows")
     read = scorable(model._columns, chunk, model.handle_unknown == "error", kept.fill)
     sound = read.reason == ""
     n = len(model.localities_)
@@ -376,12 +408,22 @@ def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, 
             X = X.to_numpy(dtype=float)
         made["prediction"][sound] = model.predict(X)
         if isinstance(model, LocalMixtureClassifier):
-            chances = model.predict_proba(X)
+            chances = probabilities(model, X, kept.calibration)
             for k, label in enumerate(model.classes_):
                 made[f"probability of {label}"][sound] = chances[:, k]
         made["said_by"][sound] = names[model.apply(X)]
         made["ambiguous"][sound] = np.where(model.ambiguous(X), "yes", "no")
     return pd.DataFrame({**head, **made, "reason": read.reason, "note": np.where(sound, read.note, "")})
+
+
+def _model(path: Path) -> LocalMixture:
+    try:
+        model: LocalMixture = load(path)
+    except ModelFileError as error:
+        if re.search("not a text file|not JSON", str(error)):
+            raise click.ClickException(f"{path} is not a model file; the model comes first, then the table ({error})") from error
+        raise
+    return model
 
 
 def _kept(model: LocalMixture) -> TableNotes:
@@ -391,9 +433,12 @@ def _kept(model: LocalMixture) -> TableNotes:
 
 def _outcomes(model: LocalMixture, text: pd.DataFrame, target: str | None) -> tuple[Any, str]:
     """The target column as the model has it, and its name."""
-    target = target if target is not None else _kept(model).target
-    if not target:
-        raise click.ClickException("the model does not say which column is its target; say it with --target.")
+    if target is None:
+        target = _kept(model).target
+        if not target:
+            raise click.ClickException("the model does not say which column is its target; say it with --target.")
+        if target not in text.columns:
+            raise click.ClickException(f"this needs the true outcomes, and the table has no {target!r}; is it called --target?")
     return outcomes(column_of(text, target, "--target"), getattr(model, "classes_", None)), target
 
 
@@ -413,34 +458,59 @@ def _whole(model: LocalMixture, text: pd.DataFrame) -> list[str]:
 @motlm.command()
 @click.argument("model_path", metavar="MODEL", type=file)
 @click.argument("data", type=file)
-@click.option("--row", type=click.IntRange(0), required=True, help="Which row, from 0 on.")
+@click.option("--row", type=click.IntRange(0), help="Which row, from 0 on.")
+@click.option("--case", help="Which row, by what stands in the column that fit was told as --id.")
 @click.option("--wanted", type=float, help="Of a regression: the prediction that is wanted instead.")
 @click.option("--fixed", default="", help="Columns that cannot change, with commas between.")
 @json_option
-def explain(model_path: Path, data: Path, row: int, wanted: float | None, fixed: str, as_json: bool) -> None:
+def explain(
+    model_path: Path, data: Path, row: int | None, case: str | None, wanted: float | None, fixed: str, as_json: bool
+) -> None:  # fmt: skip
     """Why the model says what it says of a row, and what would change its answer.
 
     \b
     motlm explain model.json new.csv --row 17 --fixed age,region
+    motlm explain model.json new.csv --case K-1024
     """
-    model = load(model_path)
+    if (row is None) == (case is None):
+        raise click.UsageError("say which row: --row 17, or --case with what stands in its id column.")
+    model = _model(model_path)
+    if wanted is not None and isinstance(model, LocalMixtureClassifier):
+        raise click.UsageError("--wanted is a prediction of a regression; this model has two classes.")
     source = _table(data)
     text, _ = read_text(source)
+    if row is None:
+        row = _row_of(model, text, str(case))
     if row >= len(text):
         raise click.ClickException(f"--row {row} of {len(text)} rows, which are numbered from 0 to {len(text) - 1}.")
     X, notes = _rows_for(model, text.iloc[[row]], source.name)
     one = explain_local(model, X)[0]
-    other = None
+    other, chances = None, {}
+    if isinstance(model, LocalMixtureClassifier):
+        shares = probabilities(model, X, _kept(model).calibration)[0]
+        chances = {str(label): float(share) for label, share in zip(model.classes_.tolist(), shares, strict=True)}
     if isinstance(model, LocalMixtureClassifier) or wanted is not None:
         held = [name.strip() for name in fixed.split(",") if name.strip()]
         other = counterfactual(model, X, target=wanted, fixed=held, integer=_whole(model, text))
     if as_json:
         told = {"row": row, "note": notes[0], "counterfactual": None if other is None else other.to_dict()}
-        click.echo(json.dumps({**one.to_dict(), **told}))
+        click.echo(json.dumps(plain({**one.to_dict(), **told, "probabilities": chances})))
         return
     click.echo(str(one).replace("row 0:", f"row {row}:", 1))
+    if chances:
+        click.echo(", ".join(f"probability of {label}: {chance:.3g}" for label, chance in chances.items()))
     if other is not None:
         click.echo(f"what would change it: {other}")
+
+
+def _row_of(model: LocalMixture, text: pd.DataFrame, case: str) -> int:
+    name = _kept(model).id_column
+    if name is None:
+        raise click.ClickException("fit was told no --id, so that rows have no names; say --row instead.")
+    found = np.flatnonzero(column_of(text, name, "the id column").astype(str).str.strip() == case.strip())
+    if len(found) != 1:
+        raise click.ClickException(f"{len(found)} rows have {name!r} = {case!r}; one is needed.")
+    return int(found[0])
 
 
 @motlm.command()
@@ -463,9 +533,9 @@ def report(
     """
     from ..report import render
 
-    _refuse_existing(force, output)
+    _refuse_existing(force, output, inputs=(model_path, data))
     _need_report()
-    model = load(model_path)
+    model = _model(model_path)
     source = _table(data)
     text, _ = read_text(source)
     y, target = _outcomes(model, text, target)
@@ -481,8 +551,8 @@ def report(
 @click.argument("model_path", metavar="MODEL", type=file)
 @click.argument("data", type=file)
 @click.option("--target", help="Column that holds the outcome; without it the one that fit was told.")
-@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
-@click.option("--population", default="future cases drawn like these", show_default=True, help="What the cases are called.")
+@_delta_option
+@_population_option
 @click.option("--save", is_flag=True, help="Put the certificate into the model file.")
 @json_option
 @force_option
@@ -494,7 +564,7 @@ def certify_command(
     \b
     motlm certify model.json later.csv --save --force
     """
-    model = load(model_path)
+    model = _model(model_path)
     if save and not force and hasattr(model, "certificate_"):
         raise click.ClickException(f"{model_path} holds a certificate already; give --force to replace it.")
     source = _table(data)
@@ -532,7 +602,7 @@ def demo(output: Path, as_json: bool, force: bool) -> None:
         content = {"model": str(saved), "report": str(page), "explanation": explanation.to_dict()}
         click.echo(json.dumps(plain({**content, "certificate": certificate.to_dict()})))
         return
-    click.echo(_summary(model, explanation))
+    click.echo(summary(model, explanation, frame, "target"))
     click.echo(certificate.headline.sentence)
     click.echo(f"model:  {saved}\nreport: {page}")
 

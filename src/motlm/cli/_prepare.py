@@ -6,6 +6,7 @@ rows are read by that. Otherwise their certificate would be void.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ from ._tables import TableError, is_missing, numbers_of, scorable, typed, words_
 
 __all__ = ["Prepared", "column_of", "outcomes", "prepared"]
 
+_DATE = re.compile(r"^(\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})( \d{1,2}:\d{2}.*)?)$")
+_MANY = 20  # categories that are never too many
 _NEARLY = 0.9  # a column with more numbers than that, but not only numbers, is thought to be a mistake
 
 
@@ -68,7 +71,11 @@ def prepared(
     known = typed(features.iloc[first], categories)
     columns, fill = _columns(known, categories), _fill(known) if missing == "impute" else {}
     counts = holes.loc[features.index].sum()
-    told += [f"{count} missing values of {name!r} replaced by {fill[str(name)]!r}" for name, count in counts[counts > 0].items()]
+    for name, count in counts[counts > 0].items():
+        value = fill[str(name)]
+        told.append(
+            f"{count} missing values of {name!r} replaced by {f'{value:.6g}' if isinstance(value, float) else repr(value)}"
+        )
     read = scorable(columns, features, False, fill)
     bad = np.flatnonzero(read.reason != "")
     if len(bad):
@@ -146,8 +153,25 @@ def _columns(known: pd.DataFrame, categories: Sequence[str]) -> Columns:
                 f"{column.index[strange][0]}; mend them, leave them empty to have them missing, or name the column in "
                 "--categories."
             )
+        if name not in categories:
+            _refuse_odd(str(name), column)
         levels.append(tuple(sorted(set(column))))
     return Columns(tuple(map(str, known.columns)), tuple(levels))
+
+
+def _refuse_odd(name: str, column: pd.Series) -> None:
+    """Dates, identifiers and numbers with units would be thousands of categories."""
+    do = "--drop it, name it in --categories if these are kinds of cases, or"
+    if column.str.match(_DATE).mean() > _NEARLY:
+        raise TableError(
+            f"column {name!r} holds dates, such as {column.iloc[0]!r}; {do} make it a number (days since a date, say)."
+        )
+    count = column.nunique()
+    if count > _MANY and count > len(column) / 2:
+        raise TableError(
+            f"column {name!r} has {count} different texts in {len(column)} rows, such as {column.iloc[0]!r}; {do} write it as "
+            "plain numbers if it is one (1234.5), or name it in --id if it names the rows."
+        )
 
 
 def _fill(known: pd.DataFrame) -> dict[str, float | str]:

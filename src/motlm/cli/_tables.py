@@ -129,11 +129,12 @@ class Dialect:
     encoding: str
     names: tuple[str, ...]
     n_lines: int  # down to the one that has the names
+    decimal_commas: bool
 
     @property
     def words(self) -> str:
         names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-        return f"{names[self.delimiter]}-separated, {self.encoding}"
+        return f"{names[self.delimiter]}-separated, {self.encoding}" + (", decimal commas" if self.decimal_commas else "")
 
 
 def _dialect_of(source: Source) -> Dialect:
@@ -142,6 +143,8 @@ def _dialect_of(source: Source) -> Dialect:
         rest_is_utf8 = _is_utf8(sample, stream)
     if not sample.strip():
         raise TableError(f"{source.name} is empty.")
+    if sample.lstrip().startswith((b"{", b"[")):
+        raise TableError(f"{source.name} looks like JSON, not like a table; give CSV, Parquet, Excel or KEEL.")
     if b"\0" in sample[:1000]:
         raise TableError(f"{source.name} is not a text file; give CSV, Parquet (.parquet), Excel (.xlsx) or KEEL (.dat).")
     encoding = "cp1252" if not rest_is_utf8 else "utf-8-sig" if sample.startswith(b"\xef\xbb\xbf") else "utf-8"
@@ -157,7 +160,9 @@ def _dialect_of(source: Source) -> Dialect:
     reader = csv.reader(lines, delimiter=best, skipinitialspace=True)
     names = tuple(name.strip() for name in next(row for row in reader if any(row)))
     _refuse_twice(names, source.name)
-    return Dialect(best, encoding, names, reader.line_num)
+    cells = [cell for row in csv.reader(lines[:50], delimiter=best, skipinitialspace=True) for cell in row]
+    commas = any(_DECIMAL_COMMA.match(cell.strip()) for cell in cells)
+    return Dialect(best, encoding, names, reader.line_num, commas)
 
 
 def _refuse_twice(names: Sequence[str], where: str) -> None:
@@ -203,7 +208,7 @@ def read_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
         else:
             yield from _csv_chunks(source, size)
     except ImportError as error:
-        raise TableError(f"{name} needs another package: {error}") from error
+        raise TableError(f"{name} needs packages for such tables: pip install 'motlm[tables]' ({error})") from error
     except (ValueError, TypeError, KeelFormatError, pd.errors.ParserError, OSError, csv.Error) as error:
         raise TableError(f"{name} could not be read: {error}") from error
 
@@ -309,12 +314,20 @@ def words_of(frame: pd.DataFrame) -> list[tuple[str, str]]:
     for name in frame.columns:
         column = frame[name].dropna()
         if frame[name].dtype == float:
-            told.append((name, f"numbers, {column.min():g} to {column.max():g}" if len(column) else "numbers, all missing"))
+            told.append((name, f"numbers, {column.min():g} to {column.max():g}{_remark(column)}"))
             continue
         levels = list(dict.fromkeys(column))
         shown = ", ".join(map(str, levels[:4])) + (", .." if len(levels) > 4 else "")
-        told.append((name, f"{len(levels)} categor{'y' if len(levels) == 1 else 'ies'}: {shown}"))
+        told.append((name, f"{len(levels)} categor{'y' if len(levels) == 1 else 'ies'}: {shown}{_remark(column)}"))
     return told
+
+
+def _remark(column: pd.Series) -> str:
+    if column.nunique() == 1:
+        return " (always the same, so that it cannot count)"
+    if column.dtype == float and len(column) > 20 and column.is_monotonic_increasing and column.is_unique:
+        return " (all different and increasing: if it numbers the rows, name it in --id or --drop it)"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -340,10 +353,11 @@ def scorable(columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: M
         values, missing = column.to_numpy(dtype=object), is_missing(column).to_numpy()
         if name in fill:
             value = str(fill[name])
-            tell(missing, note, lambda i, name=name, value=value: f"column {name!r} is missing, {value} stands in")
+            shown = f"{fill[name]:.6g}" if isinstance(fill[name], float) else value
+            tell(missing, note, lambda i, name=name, shown=shown: f"no value in column {name!r}, {shown} stands in")
             values = np.where(missing, value, values)
             column, missing = pd.Series(values, index=column.index), np.zeros(len(values), dtype=bool)
-        tell(missing, reason, lambda i, name=name: f"column {name!r} is missing")
+        tell(missing, reason, lambda i, name=name: f"no value in column {name!r}")
         if levels is None:
             numbers = numbers_of(column).to_numpy(dtype=float)
             bad = ~np.isfinite(numbers) & ~missing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array, Booleans, Integers
-from ..columns import Columns, columns_of
+from ..columns import Columns, columns_of, is_frame
 from ..estimators import LocalMixture, LocalMixtureClassifier
 from ..prediction import Routing, mean_model, nearest_model, spoken, spread
 
@@ -21,6 +22,7 @@ __all__ = [
     "groups_of",
     "html_table",
     "number",
+    "one_row",
     "plain",
     "region_name",
     "said_by",
@@ -169,3 +171,30 @@ def html_table(rows: list[dict[str, Any]]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
     body = "".join("<tr>" + "".join(f"<td>{escape(number(value))}</td>" for value in row.values()) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def one_row(model: LocalMixture, x: Any) -> Any:
+    """A table of one row."""
+    names = list(model._columns.names)
+    if isinstance(x, Mapping):
+        missing = [name for name in names if name not in x]
+        if missing:
+            raise ValueError(f"the row has no value for {missing[0]!r}; the columns are {', '.join(map(repr, names[:20]))}.")
+        x = [x[name] for name in names]
+    if is_frame(x):
+        if len(x) != 1:
+            raise ValueError(f"one row is explained at a time; got {len(x)}.")
+        return x
+    values = np.asarray(x, dtype=object)
+    if values.ndim == 2 and len(values) == 1:
+        values = values[0]
+    if values.shape != (len(names),):
+        raise ValueError(
+            f"a row has {len(names)} values, {', '.join(map(repr, names[:20]))}; got an array of shape {np.shape(x)}."
+        )
+    if model._labels is None and not model._columns.has_text:
+        return np.asarray(values, dtype=float)[None]
+    import pandas as pd
+
+    labels = model._labels if model._labels is not None else list(model.feature_names_in_)
+    return pd.DataFrame({label: [value] for label, value in zip(labels, values, strict=True)}, columns=labels)

@@ -14,9 +14,8 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 from .._typing import Array, Booleans
-from ..columns import is_frame
 from ..estimators import LocalMixture, LocalMixtureClassifier
-from ._common import Group, Seen, checked, groups_of, html_table, number, plain, region_name, table_of, values_of
+from ._common import Group, Seen, checked, groups_of, html_table, number, one_row, plain, region_name, table_of, values_of
 
 __all__ = ["Counterfactual", "counterfactual", "nearest_beyond"]
 
@@ -170,7 +169,7 @@ def counterfactual(
     (0.27, 0.5)
     """
     model = checked(model)
-    row = _one_row(model, x)
+    row = one_row(model, x)
     seen = Seen.of(model, row)
     groups = groups_of(model._columns)
     names = [group.name for group in groups]
@@ -231,7 +230,7 @@ def counterfactual(
 
     def decoded(encoded: Array) -> tuple[dict[str, Any], Seen]:
         after = _decoded(groups, encoded, seen.encoded[0], values)
-        return after, Seen.of(model, _one_row(model, after))
+        return after, Seen.of(model, one_row(model, after))
 
     def accepted(encoded: Array) -> bool:
         """Whether the model itself gives the answer, by the same local model."""
@@ -627,33 +626,6 @@ def _in_ball(project: Any, start: Array, center: Array, radius: float) -> Array 
     if excess(1.0) > 0:
         return None
     return np.asarray(project((1.0 - (s := brentq(excess, 0.0, 1.0, xtol=1e-15, rtol=1e-14))) * start + s * center))
-
-
-def _one_row(model: LocalMixture, x: Any) -> Any:
-    """A table of one row."""
-    names = list(model._columns.names)
-    if isinstance(x, Mapping):
-        missing = [name for name in names if name not in x]
-        if missing:
-            raise ValueError(f"the row has no value for {missing[0]!r}; the columns are {', '.join(map(repr, names[:20]))}.")
-        x = [x[name] for name in names]
-    if is_frame(x):
-        if len(x) != 1:
-            raise ValueError(f"one row is explained at a time; got {len(x)}.")
-        return x
-    values = np.asarray(x, dtype=object)
-    if values.ndim == 2 and len(values) == 1:
-        values = values[0]
-    if values.shape != (len(names),):
-        raise ValueError(
-            f"a row has {len(names)} values, {', '.join(map(repr, names[:20]))}; got an array of shape {np.shape(x)}."
-        )
-    if model._labels is None and not model._columns.has_text:
-        return np.asarray(values, dtype=float)[None]
-    import pandas as pd
-
-    labels = model._labels if model._labels is not None else list(model.feature_names_in_)
-    return pd.DataFrame({label: [value] for label, value in zip(labels, values, strict=True)}, columns=labels)
 
 
 def _decoded(groups: list[Group], encoded: Array, start: Array, before: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from .._typing import AnyArray, Array, Integers
 from ..estimators import LocalMixture, LocalMixtureClassifier
-from ._common import Seen, checked, groups_of, html_table, number, plain, region_name, said_by, table_of, values_of
+from ._common import Seen, checked, groups_of, html_table, number, one_row, plain, region_name, said_by, table_of, values_of
 
 __all__ = ["LocalExplanation", "RowExplanation", "explain_local"]
 
@@ -248,6 +248,9 @@ class LocalExplanation:
     def to_dict(self) -> dict[str, Any]:
         return {"rows": [one.to_dict() for one in self]}
 
+    def __str__(self) -> str:
+        return "\n".join(str(one) for one in self)
+
     def _repr_html_(self) -> str:
         shown = [self[i] for i in range(min(len(self), 5))]
         more = f"<p>.. and {len(self) - len(shown)} more rows</p>" if len(self) > len(shown) else ""
@@ -296,6 +299,8 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
     True
     """
     model = checked(model)
+    if isinstance(X, Mapping) or getattr(X, "ndim", 2) == 1:  # a row by itself
+        X = one_row(model, X)
     seen = Seen.of(model, X)
     n = len(model.localities_)
     coef = np.array([one.coef for one in (*model.localities_, model.exterior_)])
