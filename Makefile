@@ -70,6 +70,7 @@ dist: $(VENV)/base
 	cd build && fresh/bin/motlm demo --output fresh/demo --force
 
 docs: $(VENV)/docs
+	rm -rf docs/auto_examples
 	$(BIN)/sphinx-build -W -E --keep-going -b html docs docs/_build/html
 
 clean:

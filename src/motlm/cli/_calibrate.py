@@ -1,7 +1,7 @@
 """Probabilities that mean what they say.
 
-A classifier's own are votes of its posterior, which are surer than they are right. On rows that it has not seen, their log-odds are
-found to be slope * decision_function + intercept (Platt's scaling).
+A classifier's own are votes of its posterior, which are surer than they are right. On rows that it has not seen, their log-odds
+are found to be slope * decision_function + intercept (Platt's scaling).
 """
 
 from __future__ import annotations
