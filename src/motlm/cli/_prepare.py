@@ -110,7 +110,7 @@ def outcomes(column: pd.Series, classes: AnyArray | None) -> AnyArray:
             raise TableError(f"row {text.index[row]}: {words.format(text.iloc[row][:40])}.")
 
     refuse(is_missing(text).to_numpy(), f"no {column.name!r} there; leave such rows out")
-    numbers = numbers_of(text).to_numpy(dtype=float)
+    numbers = np.asarray(numbers_of(text), dtype=float)
     if classes is None:
         refuse(np.isnan(numbers), f"{column.name!r} is {{!r}}, which is not a number")
         return numbers
@@ -188,7 +188,7 @@ def _is_number(y: pd.Series) -> bool:
 
 def _labels(y: pd.Series) -> AnyArray:
     """Texts as they are, numbers as whole ones."""
-    return y.to_numpy(dtype=float).astype(int) if _is_number(y) else y.to_numpy(dtype=str)
+    return np.asarray(y, dtype=float).astype(int) if _is_number(y) else np.asarray(y, dtype=str)
 
 
 def _is_classification(y: pd.Series, task: str) -> bool:
@@ -208,7 +208,7 @@ def _is_classification(y: pd.Series, task: str) -> bool:
 
 
 def _weights(column: pd.Series) -> AnyArray:
-    values = numbers_of(column.astype(str)).to_numpy(dtype=float)
+    values = np.asarray(numbers_of(column.astype(str)), dtype=float)
     bad = ~(values >= 0)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])

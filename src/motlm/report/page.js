@@ -299,7 +299,7 @@ const motlm = (() => {
       traces.push({ type: "scatter", mode: "markers+text", x: map.circles.map((c) => c.center[0]), y: map.circles.map((c) => c.center[1]), text: map.circles.map((c) => c.name.replace("locality ", "")), textposition: "top right", textfont: { size: 16, color: ink }, marker: { symbol: "star", size: 12, color: ink }, hoverinfo: "text", hovertext: map.circles.map((c) => c.name) });
       const shapes = map.circles.map((c) => ({ type: "circle", x0: c.center[0] - c.width[0], x1: c.center[0] + c.width[0], y0: c.center[1] - c.width[1], y1: c.center[1] + c.width[1], line: { color: ink, width: 2 } }));
       const layout = { ...base, shapes, height: 460, xaxis: { ...axis, title: { text: escape(map.axes[0]) } }, yaxis: { ...axis, title: { text: escape(map.axes[1]) } } };
-      if (map.kind === "plane") { layout.xaxis.range = [map.x[0], map.x[map.x.length - 1]]; layout.yaxis.range = [map.y[0], map.y[map.y.length - 1]]; }
+      if (map.kind === "plane") { layout.xaxis.range = [map.x[0], map.x[map.x.length - 1]]; layout.yaxis.range = [map.y[0], map.y[map.y.length - 1]]; if (map.circles.every((c) => Math.abs(c.width[0] - c.width[1]) <= 1e-9 * c.width[0])) layout.yaxis.scaleanchor = "x"; }
       else { layout.yaxis.scaleanchor = "x"; if (!map.rows) { const ends = (k, s) => map.circles.map((c) => c.center[k] + s * c.width[k] * 1.1); layout.xaxis.range = [Math.min(...ends(0, -1)), Math.max(...ends(0, 1))]; layout.yaxis.range = [Math.min(...ends(1, -1)), Math.max(...ends(1, 1))]; } }
       Plotly.react("map-chart", traces, layout, options);
     }
