@@ -785,6 +785,26 @@ _PARAMETERS = """
 """
 
 
+_OBJECTIVE = r"""    Notes
+    -----
+    Training minimises, over the laws Q of all parameters and with the prior P,
+
+    .. math::
+
+        L_S(Q) + \frac{KL(Q \,\|\, P)}{\lambda}, \qquad \lambda = \lambda' \sum_j \alpha_j,
+
+    .. math::
+
+        L_S(Q) = \frac{1}{\sum_j \alpha_j} \sum_j \alpha_j \Big[ \sum_{i=1}^n \omega_i(x_j) \, \ell_i(x_j, y_j)
+        + \ell_{ext}(x_j, y_j) \prod_{i=1}^n \big(1 - \omega_i(x_j)\big) \Big],
+
+    where :math:`\alpha_j` are the weights of the rows, :math:`\omega_i(x)` is the probability that ball i contains the row, and
+    :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local models and of the exterior one. For a standardised row x the
+    score :math:`s_i` of model i is normal with mean :math:`m_i = w_i \cdot x + b_i` and variance
+    :math:`v_i = \rho_i^2 |x|^2 + \sigma_i^2`, so that its loss has a closed form.
+"""
+
+
 class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[misc]
     __doc__ = (
         """Binary classification by a few linear models, each in a ball, and one outside.
@@ -806,23 +826,9 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         + r"""    classes_ : ndarray of (2,)
         The labels.
 
-    Notes
-    -----
-    Training minimises, over the laws Q of all parameters and with the prior P,
-
-    .. math::
-
-        L_S(Q) + \frac{KL(Q \,\|\, P)}{\lambda}, \qquad \lambda = \lambda' \sum_j \alpha_j,
-
-    .. math::
-
-        L_S(Q) = \frac{1}{\sum_j \alpha_j} \sum_j \alpha_j \Big[ \sum_{i=1}^n \omega_i(x_j) \, \ell_i(x_j, y_j)
-        + \ell_{ext}(x_j, y_j) \prod_{i=1}^n \big(1 - \omega_i(x_j)\big) \Big],
-
-    where :math:`\alpha_j` are the weights of the rows, :math:`\omega_i(x)` is the probability that ball i contains the row, and
-    :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local models and of the exterior one. For a standardised row x the
-    score :math:`s_i` of model i is normal with mean :math:`m_i = w_i \cdot x + b_i` and variance
-    :math:`v_i = \rho_i^2 |x|^2 + \sigma_i^2`, so that its loss has a closed form. It is the zero-one loss, with labels -1 and +1:
+"""
+        + _OBJECTIVE
+        + r"""    It is the zero-one loss, with labels -1 and +1:
 
     .. math::
 
@@ -1135,24 +1141,9 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
     residual_scale_ : float
         Root mean squared error of the predictions on the training rows.
 
-    Notes
-    -----
-    Training minimises, over the laws Q of all parameters and with the prior P,
-
-    .. math::
-
-        L_S(Q) + \frac{KL(Q \,\|\, P)}{\lambda}, \qquad \lambda = \lambda' \sum_j \alpha_j,
-
-    .. math::
-
-        L_S(Q) = \frac{1}{\sum_j \alpha_j} \sum_j \alpha_j \Big[ \sum_{i=1}^n \omega_i(x_j) \, \ell_i(x_j, y_j)
-        + \ell_{ext}(x_j, y_j) \prod_{i=1}^n \big(1 - \omega_i(x_j)\big) \Big],
-
-    where :math:`\alpha_j` are the weights of the rows, :math:`\omega_i(x)` is the probability that ball i contains the row, and
-    :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local models and of the exterior one. For a standardised row x the
-    score :math:`s_i` of model i is normal with mean :math:`m_i = w_i \cdot x + b_i` and variance
-    :math:`v_i = \rho_i^2 |x|^2 + \sigma_i^2`, so that its loss has a closed form. It is the squared loss, of the
-    standardised target:
+"""
+        + _OBJECTIVE
+        + r"""    It is the squared loss, of the standardised target:
 
     .. math::
 
