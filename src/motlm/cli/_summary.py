@@ -27,14 +27,21 @@ def summary(model: LocalMixture, explanation: Any, rows: pd.DataFrame, target: s
         else:
             where = "all other cases" if n else "all cases"
         lines.append(f"{region.name} ({region.share:.0%} of cases): {where}")
-        formula = f"{left} = {region.formula}"
-        lines += textwrap.wrap(formula, _WIDTH, initial_indent="    ", subsequent_indent="        ", break_long_words=False)
+        lines += _wrapped(f"{left} = {region.formula}")
     if isinstance(model, LocalMixtureClassifier):
         no, yes = model.classes_.tolist()
         lines.append(f"a positive score means {yes}, a negative one {no}")
     if n > 1:
         lines.append(f"local models contradict each other on {explanation.ambiguous:.1%} of the rows kept aside")
     return "\n".join(lines)
+
+
+def _wrapped(formula: str) -> list[str]:
+    """Lines that begin with a sign, so that no term is torn."""
+    glued = formula.replace(" * ", "\xa0*\xa0").replace(" + ", " +\xa0").replace(" - ", " -\xa0")
+    options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    lines = textwrap.wrap(glued, _WIDTH, initial_indent="    ", subsequent_indent="        ", **options)
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 def _given(model: LocalMixture, number: int) -> str:
