@@ -232,11 +232,12 @@ const motlm = (() => {
         place.append(make("p", { class: "warning", text: `${f.name} = ${values[f.name]} lies outside the rows of this report (${show(f.low)} to ${show(f.high)}).` }));
     });
     place.append(table(["model", "applies", "distance / radius", "score", "says"], names.map((name, i) => [name, now.applies[i] ? "yes" : "no", i < n ? `${show(now.distance[i])} / ${show(M.radius[i])}` : "", now.score[i], says(now.score[i])])));
+    const bar = (share) => make("span", { class: `bar ${share > 0 ? "plus" : "minus"}`, style: `width:${(4.5 * Math.abs(share)).toFixed(2)}rem;margin-left:${(4.5 * Math.min(1, 1 + share)).toFixed(2)}rem` }); // left of the middle, or right
     const order = Object.entries(now.contributions).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const most = Math.max(...order.map(([, value]) => Math.abs(value)), 1e-300);
     const reference = now.speaker < 0 ? "the centres of these localities" : now.speaker < n ? `the centre of ${names[now.speaker]}` : "the average training row";
     place.append(make("p", { text: `Score ${show(now.base)} at ${reference}; what each feature adds, to ${show(now.spoken)}:` }));
-    place.append(table(["feature", "value", "adds", ""], order.map(([name, value]) => [name, values[name], value, make("span", { class: `bar ${value > 0 ? "plus" : "minus"}`, style: `width:${(9 * Math.abs(value) / most).toFixed(2)}rem` })])));
+    place.append(table(["feature", "value", "adds", ""], order.map(([name, value]) => [name, values[name], value, bar(value / most)])));
     if (classifier || wanted !== null) {
       const other = counterfactual(values, holds, wanted);
       if (!other.found) place.append(make("p", { text: `No change of numbers that gives another answer was found: ${other.reason}.` }));
