@@ -676,12 +676,15 @@ def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
     assert learning.chosen(many, np.ones(400), 1.0) is many[0]  # more rows tell more
 
 
-def test_a_ball_around_all_rows_is_not_chosen_where_fewer_localities_were_tried() -> None:
-    none, one = _outcome(0, 1.0, [0.0, 1.0], 0.5), _outcome(1, 1.0, [0.0, 0.0], 1.0)
+def test_a_ball_around_all_rows_speaks_for_one_ball_less() -> None:
+    none, one, two = (_outcome(n, 1.0, [0.0, 1.0], score) for n, score in ((0, 0.5), (1, 0.9), (2, 0.8)))
     around = replace(one, enveloped=True)
-    assert learning.chosen([none, one], None, 1.0) is one
-    assert learning.chosen([none, around], None, 1.0) is none
+    assert learning.chosen([none, one, two], None, 1.0) is one
+    assert learning.chosen([none, around, two], None, 1.0) is none  # and not the next best
     assert learning.chosen([around], None, 1.0) is around
+    better = _outcome(2, 1.0, [0.0, 0.0], 0.95)
+    assert learning.chosen([none, around, better], None, 1.0) is better
+    assert learning.chosen([none, one, replace(better, enveloped=True)], None, 1.0) is one
 
 
 @pytest.mark.parametrize("select", ["held-out", "bound"])
@@ -722,6 +725,3 @@ def test_growth_ends_when_it_is_in_vain() -> None:
     assert not learning.in_vain(flat[:-1])
     assert learning.in_vain(flat)
     assert not learning.in_vain(rising[:2])
-    around = [rising[0], replace(_outcome(1, 1.0, [0.0], 0.9), enveloped=True), *rising[2:]]
-    assert not learning.in_vain(around)  # what may be chosen still rises
-    assert learning.in_vain([rising[0], *(replace(one, enveloped=True) for one in rising[1:3])])

@@ -21,7 +21,7 @@ from .rows import Rows, held_out
 from .search import Search, catoni_bound
 from .watch import Watch
 
-__all__ = ["ByAccuracy", "ByR2", "Found", "Judge", "Learning", "Outcome", "chosen", "eligible", "in_vain"]
+__all__ = ["ByAccuracy", "ByR2", "Found", "Judge", "Learning", "Outcome", "chosen", "in_vain"]
 
 PATIENCE = 2  # sizes that bring nothing before growth ends
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
@@ -100,10 +100,15 @@ def chosen(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
     """Of the number of localities that held-out rows like best, the smallest lambda that they do not tell from the best.
 
     That is Breiman's rule of a standard error, paired: the difference of two models' losses on the same rows has a much smaller
-    standard error than either loss.
+    standard error than either loss. Where the best has a ball around all rows, that ball does the exterior's work: it is good
+    evidence for one ball less, which is then taken.
     """
-    outcomes = eligible(outcomes)
     best = max(outcomes, key=lambda outcome: outcome.merit)
+    fewer = [outcome for outcome in outcomes if outcome.n_localities < best.n_localities and not outcome.enveloped]
+    if best.enveloped and fewer:
+        n = max(outcome.n_localities for outcome in fewer)
+        outcomes = [outcome for outcome in fewer if outcome.n_localities == n]
+        best = max(outcomes, key=lambda outcome: outcome.merit)
     if weight is None or len(weight) < 2:
         return best
     share = np.asarray(weight, dtype=float) / float(weight.sum())
@@ -117,25 +122,16 @@ def chosen(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
     return best
 
 
-def eligible(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Those without a ball around all rows, which does the exterior's work with one ball more; unless no fewer were tried."""
-    fewest = min(outcome.n_localities for outcome in outcomes)
-    return [outcome for outcome in outcomes if not outcome.enveloped or outcome.n_localities == fewest]
-
-
 def in_vain(outcomes: Sequence[Outcome]) -> bool:
-    """Whether the last few sizes have brought nothing that may be chosen."""
+    """Whether the last few sizes have brought nothing."""
     sizes = sorted({outcome.n_localities for outcome in outcomes})
     if len(sizes) <= PATIENCE:
         return False
     before, lately = (
-        max(
-            (one.merit[0] for one in eligible(outcomes) if (one.n_localities in sizes[-PATIENCE:]) == recent),
-            default=-np.inf,
-        )
+        max(outcome.merit[0] for outcome in outcomes if (outcome.n_localities in sizes[-PATIENCE:]) == recent)
         for recent in (False, True)
     )
-    return bool(lately <= before)
+    return lately <= before
 
 
 @dataclass(frozen=True)
