@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
 from . import prediction
-from ._typing import Array
+from ._typing import Array, Integers
 from .localities import Units
 from .objective import BLOCK, lookup_of
 from .optimise import Record, Solution
@@ -219,16 +219,14 @@ class Learning:
         ranked = sorted(solutions, key=lambda one: one.objective)
         posterior = ranked[0].posterior
         radius = prediction.radii(lookup_of(problem.vicinity, posterior))
-        around = np.ones(len(radius), dtype=bool)
-        for rows in problem.rows.blocks(BLOCK):
-            around &= prediction.route(problem.vicinity, posterior, radius, rows).member.all(axis=1)
+        enveloped = bool((_rows_inside(problem, posterior, radius) == len(problem.rows)).any())
         if held is None:
             bound = self.judge.bound(ranked[0], float(problem.rows.weight.sum()), n_choices)
-            return Outcome(ranked, None, np.empty(0), (-bound,), bool(around.any()))
+            return Outcome(ranked, None, np.empty(0), (-bound,), enveloped)
         said = prediction.spoken(prediction.route(problem.vicinity, posterior, radius, held), self.overlap)
         risk = replace(problem, rows=held).objective(posterior.n_localities, 1.0).gibbs_risk(posterior)
         score = self.judge.score(said, held)
-        return Outcome(ranked, score, self.judge.losses(said, held), (score, -risk), bool(around.any()))
+        return Outcome(ranked, score, self.judge.losses(said, held), (score, -risk), enveloped)
 
     def _finish(self, problem: Problem, seeds: Sequence[Solution]) -> Found:
         """The best of these minima, searched to the end on all rows, without localities that no row belongs to."""
@@ -245,10 +243,7 @@ class Learning:
         """Drop the localities that no row belongs to, search on without them, until all have rows."""
         solution, problem = found.solution, found.problem
         radius = prediction.radii(lookup_of(problem.vicinity, solution.posterior))
-        member = np.zeros(len(radius), dtype=bool)
-        for rows in problem.rows.blocks(BLOCK):
-            member |= prediction.route(problem.vicinity, solution.posterior, radius, rows).member.any(axis=1)
-        alive = [int(i) for i in np.flatnonzero(member)]
+        alive = [int(i) for i in np.flatnonzero(_rows_inside(problem, solution.posterior, radius))]
         if len(alive) == solution.posterior.n_localities:
             return found
         fewer = problem.keep(alive)
@@ -266,6 +261,14 @@ class Learning:
             grows=problem.points is None and problem.prior.alike and self.options["solver"] == "lbfgs",
             **self.options,
         )
+
+
+def _rows_inside(problem: Problem, posterior: Posterior, radius: Array) -> Integers:
+    """How many rows each ball contains."""
+    count = np.zeros(len(radius), dtype=np.intp)
+    for rows in problem.rows.blocks(BLOCK):
+        count += prediction.route(problem.vicinity, posterior, radius, rows).member.sum(axis=1)
+    return count
 
 
 def _record(stage: str, rank: int, solution: Solution, units: Units, outcome: Outcome | None = None) -> Record:

@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
@@ -115,9 +115,14 @@ def _seconds(text: str | None) -> float | None:
     return float(found[1]) * {"m": 60, "min": 60, "h": 3600}.get(found[2] or "s", 1)
 
 
+def _listed(given: str | None) -> list[str]:
+    """Names that an option has, with commas between."""
+    return [name.strip() for name in (given or "").split(",") if name.strip()]
+
+
 def _names(text: pd.DataFrame, given: str | None, option: str) -> list[str]:
-    """Columns that an option names, with commas between."""
-    names = [name.strip() for name in (given or "").split(",") if name.strip()]
+    """Columns that an option names."""
+    names = _listed(given)
     for name in names:
         column_of(text, name, option)
     return names
@@ -245,39 +250,40 @@ def fit(
     else:
         options["n_localities"] = int(localities)
     estimator = (LocalMixtureClassifier if ready.classification else LocalMixtureRegressor)(**options)
-    X, y, first, held = ready.rows, ready.outcome, ready.first, ready.sealed
+    X, y, first = ready.rows, ready.outcome, ready.first
+    X_held, y_held = X.iloc[ready.sealed], y[ready.sealed]
     if ready.weight is None:
         protocol: dict[str, Any] = {"delta": delta, "population": population, "sealed": sealed, "random_state": seed}
         model, certificate = _noted(lambda: certify(estimator, X, y, **protocol))
     else:
         weight = ready.weight[first]
         model, certificate = _noted(lambda: estimator.fit(X.iloc[first], y[first], sample_weight=weight)), None
-    calibration = None if certificate is None else calibrated(model, X.iloc[held], y[held])
+    calibration = None if certificate is None else calibrated(model, X_held, y_held)
     model.table_ = TableNotes(target, id_column, ready.fill, calibration)
-    score = model.score(X.iloc[held], y[held])
-    explanation = explain_global(model, X.iloc[held], y[held])
+    score = model.score(X_held, y_held)
+    explanation = explain_global(model, X_held, y_held)
     if model_path is not None:
         model.set_params(verbose=0).save(model_path)
         _say(f"model written to {model_path}")
     if report_path is not None:
         from ..report import render
 
-        render(model, X.iloc[held], y[held], report_path, title=title or f"{target}, from {source.title}")
+        render(model, X_held, y_held, report_path, title=title or f"{target}, from {source.title}")
         _say(f"report written to {report_path}")
     if model_path is None and report_path is None:
         _say("nothing is kept: --model model.json keeps the model, --report report.html writes a report")
     name = _score_name(model)
     if as_json:
         content = {
-            "rows": len(y), "held_out": len(held), name: score, "explanation": explanation.to_dict(),
+            "rows": len(y), "held_out": len(y_held), name: score, "explanation": explanation.to_dict(),
             "model": str(model_path) if model_path else None, "report": str(report_path) if report_path else None,
         }  # fmt: skip
         click.echo(json.dumps(plain(content)))
         return
-    click.echo(summary(model, explanation, X.iloc[held], target))
+    click.echo(summary(model, explanation, X_held, target))
     if options.get("n_localities") == "auto" and not model.localities_:
         click.echo("no locality helped on held-out rows; --localities 2 asks for some, --points clients.csv gives typical cases")
-    click.echo(f"\n{name} on {len(held)} rows kept aside: {score:.4g}")
+    click.echo(f"\n{name} on {len(y_held)} rows kept aside: {score:.4g}")
     if certificate is None:
         click.echo("no certificate: weighted rows are not independent cases of one kind")
     else:
@@ -369,16 +375,14 @@ def predict(model_path: Path, data: Path, output: Path | None, id_column: str | 
 
 def _line(record: Mapping[Any, Any]) -> str:
     """A predicted row as JSON: null where there is no answer."""
-    truth = {"yes": True, "no": False, "": None}
-    values = {
-        name: truth[value] if name == "ambiguous" else None if value == "" and name in _answers(record) else value
-        for name, value in record.items()
-    }
-    return json.dumps(plain(values), ensure_ascii=False)
 
+    def told(name: Any, value: Any) -> Any:
+        if name == "ambiguous":
+            return {"yes": True, "no": False, "": None}[value]
+        answer = name in ("prediction", "said_by") or str(name).startswith("probability of ")
+        return None if value == "" and answer else value
 
-def _answers(names: Iterable[Any]) -> list[Any]:
-    return [name for name in names if name in ("prediction", "said_by") or str(name).startswith("probability of ")]
+    return json.dumps(plain({name: told(name, value) for name, value in record.items()}), ensure_ascii=False)
 
 
 def _predicted(model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, first: int) -> pd.DataFrame:
@@ -490,8 +494,7 @@ def explain(
         shares = probabilities(model, X, _kept(model).calibration)[0]
         chances = {str(label): float(share) for label, share in zip(model.classes_.tolist(), shares, strict=True)}
     if isinstance(model, LocalMixtureClassifier) or wanted is not None:
-        held = [name.strip() for name in fixed.split(",") if name.strip()]
-        other = counterfactual(model, X, target=wanted, fixed=held, integer=_whole(model, text))
+        other = counterfactual(model, X, target=wanted, fixed=_listed(fixed), integer=_whole(model, text))
     if as_json:
         told = {"row": row, "note": notes[0], "counterfactual": None if other is None else other.to_dict()}
         click.echo(json.dumps(plain({**one.to_dict(), **told, "probabilities": chances})))
