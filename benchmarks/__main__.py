@@ -1,7 +1,8 @@
 """python benchmarks [--quick] [--only imports kernel fits minima accuracy] [--json FILE] [--resume]
 
-Prints one table with every figure beside its target, and writes it as JSON. The whole takes about an hour on two cores,
---quick about a minute. Ctrl-C stops it; with --resume it goes on from the file. Data sets are read from the folder MOTLM_DATA.
+Prints one table with every figure beside its target, and writes it as JSON. The whole takes about
+an hour on two cores, --quick about a minute. Ctrl-C stops it; with --resume it goes on from the
+file. Data sets are read from the folder MOTLM_DATA.
 """
 
 from __future__ import annotations
@@ -22,22 +23,42 @@ import minima
 from data import FOLDER
 from table import Table, machine
 
-SECTIONS = {"imports": imports.run, "kernel": kernel.run, "fits": fits.run, "minima": minima.run, "accuracy": accuracy.run}
+SECTIONS = {
+    "imports": imports.run,
+    "kernel": kernel.run,
+    "fits": fits.run,
+    "minima": minima.run,
+    "accuracy": accuracy.run,
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="some of the figures, in about a minute")
-    parser.add_argument(
-        "--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), metavar="SECTION", help=", ".join(SECTIONS)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--json", type=Path, default=Path("bench.json"), help="file to write (bench.json)")
-    parser.add_argument("--resume", action="store_true", help="do not measure again what the file has")
+    parser.add_argument(
+        "--quick", action="store_true", help="some of the figures, in about a minute"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=SECTIONS,
+        default=list(SECTIONS),
+        metavar="SECTION",
+        help=", ".join(SECTIONS),
+    )
+    parser.add_argument(
+        "--json", type=Path, default=Path("bench.json"), help="file to write (bench.json)"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="do not measure again what the file has"
+    )
     options = parser.parse_args()
     sections = options.only
     if not FOLDER.is_dir():
         print(
-            f"no data in {FOLDER}: imports and kernel only. MOTLM_DATA names the folder with keel/ and synthetic/ for the rest."
+            f"no data in {FOLDER}: imports and kernel only. MOTLM_DATA names the folder with keel/"
+            " and synthetic/ for the rest."
         )
         sections = [name for name in sections if name in ("imports", "kernel")]
     table = Table(options.json, options.resume)

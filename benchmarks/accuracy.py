@@ -1,4 +1,6 @@
-"""Test scores over the ten splits of the paper's protocol; n and lambda are chosen on the validation part."""
+"""Test scores over the ten splits of the paper's protocol; n and lambda are chosen on the
+validation part.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ REAL = (  # name, most localities, or one number; published; must
     ("stock", 4, 0.75, 0.85),
     ("laser", 4, 0.77, 0.87),
 )
-TRUE = {  # centres and radii
+TRUE = {  # centers and radii
     "clf_case1": (0.785, [[-1.0, 0.0], [1.0, 0.0]], [1.0, 0.8]),
     "clf_case2": (0.970, [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]], [0.85, 0.4, 0.85]),
     "reg_case1": (0.999, [[0.0189]], [1.0]),
@@ -39,13 +41,15 @@ def real(name: str, most: int, seed: int) -> float:
 
 
 def learned(name: str, seed: int) -> tuple[float, bool]:
-    """Test score, and whether every centre and radius is within 0.1 of the true one."""
+    """Test score, and whether every center and radius is within 0.1 of the true one."""
     _, centers, radii = TRUE[name]
     X, y = synthetic(name)
     classification = name.startswith("clf")
     part = split(X, y, seed, classification)
     Estimator = LocalMixtureClassifier if classification else LocalMixtureRegressor
-    model = Estimator(len(centers), standardize=False, random_state=0)  # the true balls are round in the units of the data
+    model = Estimator(
+        len(centers), standardize=False, random_state=0
+    )  # the true balls are round in the units of the data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(part.X[0], part.y[0], X_val=part.X[1], y_val=part.y[1])
@@ -61,17 +65,34 @@ def learned(name: str, seed: int) -> tuple[float, bool]:
 def run(table: Table, quick: bool) -> None:
     splits = range(1 if quick else 10)
     for name, most, published, must in REAL[4:5] if quick else REAL:
-        scores = [table.measure(f"score {name} {most} {i}", lambda a=(name, most, i): real(*a)) for i in splits]
+        scores = [
+            table.measure(f"score {name} {most} {i}", lambda a=(name, most, i): real(*a))
+            for i in splits
+        ]
         size = {1: "1", 4: "up to 4", 8: "auto"}[most]
         what = "R2" if name in ("stock", "laser") else "accuracy"
-        table.row(f"{what}, {name}, n = {size} (published {published})", float(np.mean(scores)), f">= {must}", ".4f")
+        table.row(
+            f"{what}, {name}, n = {size} (published {published})",
+            float(np.mean(scores)),
+            f">= {must}",
+            ".4f",
+        )
     for name, (must, centers, _) in TRUE.items():
         if quick and name != "reg_case2":
             continue
-        found = [table.measure(f"learned {name} {i}", lambda a=(name, i): learned(*a)) for i in splits]
+        found = [
+            table.measure(f"learned {name} {i}", lambda a=(name, i): learned(*a)) for i in splits
+        ]
         what = "accuracy" if name.startswith("clf") else "R2"
         table.row(
-            f"{what}, {name}, {len(centers)} points learned", float(np.mean([one[0] for one in found])), f">= {must}", ".4f"
+            f"{what}, {name}, {len(centers)} points learned",
+            float(np.mean([one[0] for one in found])),
+            f">= {must}",
+            ".4f",
         )
         share = float(np.mean([one[1] for one in found]))
-        table.row("  share of splits with all balls within 0.1", share, ">= 0.9" if name.endswith("case2") else None)
+        table.row(
+            "  share of splits with all balls within 0.1",
+            share,
+            ">= 0.9" if name.endswith("case2") else None,
+        )

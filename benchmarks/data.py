@@ -1,4 +1,6 @@
-"""The data sets and splits of the benchmarks: KEEL's files and the paper's synthetic sets, from the folder MOTLM_DATA."""
+"""The data sets and splits of the benchmarks: KEEL's files and the paper's synthetic sets, from the
+folder MOTLM_DATA.
+"""
 
 from __future__ import annotations
 

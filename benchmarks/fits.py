@@ -1,4 +1,6 @@
-"""Whole fits: default ones, against the paper's solver and protocol, and how time and memory grow with the rows."""
+"""Whole fits: default ones, against the paper's solver and protocol, and how time and memory grow
+with the rows.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ def default_fit(name: str) -> float:
 
 
 def paper_protocol(name: str, temperatures: list[float]) -> dict[str, list[float]]:
-    """For each lambda' the seconds and best objective of 10 n restarts of the paper's solver, on two processes.
+    """For each lambda' the seconds and best objective of 10 n restarts of the paper's solver, on
+    two processes.
 
     At some of them the same objective (weights' scale fixed at 1, in classification) by our search.
     """
@@ -66,7 +69,9 @@ def paper_protocol(name: str, temperatures: list[float]) -> dict[str, list[float
                 continue
             found["nadam"].append(model.objective_)
             found["ours"].append(
-                Estimator(n, inverse_temperature=value / n, n_jobs=2, random_state=0, **arguments).fit(X, y).objective_
+                Estimator(n, inverse_temperature=value / n, n_jobs=2, random_state=0, **arguments)
+                .fit(X, y)
+                .objective_
             )
     return found
 
@@ -82,20 +87,27 @@ y = np.where(rng.uniform(size=m) < 0.5, 1, 0)
 X[y == 1] *= 2  # Breiman's ringnorm
 X[y == 0] += 2 / np.sqrt(d)
 warnings.simplefilter("ignore")
-LocalMixtureClassifier(1, inverse_temperature=1.0, n_starts=1, max_iter=3).fit(X[:500], y[:500])  # imports and caches
-with open("/proc/self/statm") as file:  # what it holds now; the peak so far may have been higher
+LocalMixtureClassifier(1, inverse_temperature=1.0, n_starts=1, max_iter=3).fit(X[:500], y[:500])  #
+imports and caches with open("/proc/self/statm") as file:  # what it holds now; the peak so far may
+have been higher
     before = int(file.read().split()[1]) * resource.getpagesize() / 1024
 start = time.perf_counter()
 model = LocalMixtureClassifier(n, random_state=0).fit(X, y)
 print(json.dumps({"seconds": time.perf_counter() - start,
                   "MiB": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,
-                  "steps": sum(record.n_iter for record in model.path_), "score": model.score(X[:10000], y[:10000])}))
+                  "steps": sum(record.n_iter for record in model.path_), "score":
+                  model.score(X[:10000], y[:10000])}))
 """
 
 
 def growth(m: int, n: int) -> dict[str, float]:
     """Time and memory beyond the data of a default fit, in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", GROWTH, str(m), "20", str(n)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", GROWTH, str(m), "20", str(n)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return dict(json.loads(done.stdout))
 
 
@@ -103,12 +115,22 @@ def run(table: Table, quick: bool) -> None:
     for name, target in (("banana", "<= 5"), ("ring", "<= 5"), ("stock", "<= 2")):
         seconds = table.measure(f"fit {name}", lambda name=name: default_fit(name))
         table.row(f"default fit, {name}, n = 2, s", seconds, target)
-        values = [float(value) for value in (PAPER_TEMPERATURES[::17] if quick else PAPER_TEMPERATURES)]
-        found = table.measure(f"paper {name} {len(values)}", lambda name=name, values=values: paper_protocol(name, values))
+        values = [
+            float(value) for value in (PAPER_TEMPERATURES[::17] if quick else PAPER_TEMPERATURES)
+        ]
+        found = table.measure(
+            f"paper {name} {len(values)}",
+            lambda name=name, values=values: paper_protocol(name, values),
+        )
         whole = float(np.mean(found["seconds"])) * len(PAPER_TEMPERATURES)
-        table.row("  the paper's solver and protocol, s" + (" (from 1 of 17 lambdas)" if quick else ""), whole)
+        table.row(
+            "  the paper's solver and protocol, s" + (" (from 1 of 17 lambdas)" if quick else ""),
+            whole,
+        )
         table.row("  times as long as the default fit", whole / seconds, ">= 100")
-        excess = max(ours / theirs for ours, theirs in zip(found["ours"], found["nadam"], strict=True))
+        excess = max(
+            ours / theirs for ours, theirs in zip(found["ours"], found["nadam"], strict=True)
+        )
         table.row("  objective / the paper's solver's, at some lambdas", excess, "<= 1")
     sizes = (10_000,) if quick else (10_000, 100_000, 1_000_000)
     seconds = {}

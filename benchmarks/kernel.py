@@ -1,4 +1,6 @@
-"""Speed of the kernels on one thread, as ratios to the two matrix products that an evaluation cannot avoid."""
+"""Speed of the kernels on one thread, as ratios to the two matrix products that an evaluation
+cannot avoid.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def posterior(n: int, d: int, rng: np.random.Generator) -> Posterior:
 
 
 def evaluation(m: int, d: int, n: int, dtype: type, tables: bool) -> float:
-    """Value and gradient against the two products, measured in turns so that a slow moment hits both."""
+    """Value and gradient against the two products, measured in turns so that a slow moment hits
+    both.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(m, d)).astype(dtype)
     y = np.sign(rng.normal(size=m)).astype(dtype)
@@ -58,9 +62,9 @@ def prediction(m: int, d: int, n: int) -> float:
     y = np.sign(X[:, 0] * np.where(np.linalg.norm(X[:, :2] - 1, axis=1) < 1, 1, -1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = LocalMixtureClassifier(n, inverse_temperature=8.0, n_starts=2, max_iter=20, random_state=0).fit(
-            X[:4000], y[:4000]
-        )
+        model = LocalMixtureClassifier(
+            n, inverse_temperature=8.0, n_starts=2, max_iter=20, random_state=0
+        ).fit(X[:4000], y[:4000])
     weights = rng.normal(size=(2 * n + 1, d))
     best, products = np.inf, np.inf
     for _ in range(5):
@@ -71,11 +75,18 @@ def prediction(m: int, d: int, n: int) -> float:
 
 def run(table: Table, quick: bool) -> None:
     for m, d, n, target in ((5180, 20, 2, "<= 10"), (100_000, 20, 4, "<= 6")):
-        given = table.measure(f"kernel {m} {d} {n}", lambda m=m, d=d, n=n: evaluation(m, d, n, np.float64, False))
+        given = table.measure(
+            f"kernel {m} {d} {n}", lambda m=m, d=d, n=n: evaluation(m, d, n, np.float64, False)
+        )
         table.row(f"value and gradient / two products, ({m}, {d}, {n})", given, target)
-        both = table.measure(f"kernel and tables {m} {d} {n}", lambda m=m, d=d, n=n: evaluation(m, d, n, np.float64, True))
+        both = table.measure(
+            f"kernel and tables {m} {d} {n}",
+            lambda m=m, d=d, n=n: evaluation(m, d, n, np.float64, True),
+        )
         table.row("  with the tables made", both)
-        single = table.measure(f"kernel32 {m} {d} {n}", lambda m=m, d=d, n=n: evaluation(m, d, n, np.float32, False))
+        single = table.measure(
+            f"kernel32 {m} {d} {n}", lambda m=m, d=d, n=n: evaluation(m, d, n, np.float32, False)
+        )
         table.row("  in float32, against products in float32", single)
     for d, n, target in ((20, 1, "<= 0.5"), (20, 4, "<= 0.5"), (2, 2, None)):
         table.row(
@@ -84,4 +95,8 @@ def run(table: Table, quick: bool) -> None:
             target,
         )
     m = 200_000 if quick else 1_000_000
-    table.row(f"predict / two products, ({m}, 20, 4)", table.measure(f"predict {m}", lambda: prediction(m, 20, 4)), "<= 4")
+    table.row(
+        f"predict / two products, ({m}, 20, 4)",
+        table.measure(f"predict {m}", lambda: prediction(m, 20, 4)),
+        "<= 4",
+    )

@@ -1,4 +1,6 @@
-"""The quality of the minima: objectives on split 0, all features standardised, lambda in units of the training rows."""
+"""The quality of the minima: objectives on split 0, all features standardized, lambda in units of
+the training rows.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ SEEDS = 20
 def objective(name: str, n: int | str, coef_scale: str, value: float, seed: int = 0) -> float:
     X, y = keel(name)
     part = split(X, y, 0, True)
-    model = LocalMixtureClassifier(n, coef_scale=coef_scale, inverse_temperature=value, select="bound", random_state=seed)
+    model = LocalMixtureClassifier(
+        n, coef_scale=coef_scale, inverse_temperature=value, select="bound", random_state=seed
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return float(model.fit(part.X[0], part.y[0]).objective_)
@@ -42,15 +46,35 @@ def default_objectives(seed: int) -> dict[str, float]:
     """The best objective at each lambda' of a default fit, on the same rows for every seed."""
     X, y = keel("banana")
     part = split(X, y, 0, True)
-    model = LocalMixtureClassifier(2, random_state=seed).fit(part.X[0], part.y[0], X_val=part.X[1], y_val=part.y[1])
-    return {f"{one.inverse_temperature:g}": one.objective for one in model.path_ if one.stage == "search" and one.rank == 0}
+    model = LocalMixtureClassifier(2, random_state=seed).fit(
+        part.X[0], part.y[0], X_val=part.X[1], y_val=part.y[1]
+    )
+    return {
+        f"{one.inverse_temperature:g}": one.objective
+        for one in model.path_
+        if one.stage == "search" and one.rank == 0
+    }
 
 
 def run(table: Table, quick: bool) -> None:
     for name, n, scale, value, target in TARGETS[3:4] + TARGETS[11:12] if quick else TARGETS:
-        found = table.measure(f"objective {name} {n} {scale} {value}", lambda a=(name, n, scale, value): objective(*a))
-        table.row(f"objective, {name}, n = {n}, coef_scale {scale}, lambda' = {value:g}", found, f"<= {target}", ".4f")
+        found = table.measure(
+            f"objective {name} {n} {scale} {value}", lambda a=(name, n, scale, value): objective(*a)
+        )
+        table.row(
+            f"objective, {name}, n = {n}, coef_scale {scale}, lambda' = {value:g}",
+            found,
+            f"<= {target}",
+            ".4f",
+        )
     seeds = range(2 if quick else SEEDS)
-    every = [table.measure(f"seed {seed}", lambda seed=seed: default_objectives(seed)) for seed in seeds]
-    spread = max(max(one[value] for one in every) / min(one[value] for one in every) - 1 for value in every[0])
-    table.row(f"spread of the objective over {len(seeds)} seeds, banana, n = 2", spread, "<= 0.03", ".4f")
+    every = [
+        table.measure(f"seed {seed}", lambda seed=seed: default_objectives(seed)) for seed in seeds
+    ]
+    spread = max(
+        max(one[value] for one in every) / min(one[value] for one in every) - 1
+        for value in every[0]
+    )
+    table.row(
+        f"spread of the objective over {len(seeds)} seeds, banana, n = 2", spread, "<= 0.03", ".4f"
+    )

@@ -1,4 +1,6 @@
-"""What was measured beside what was wanted: one row for each figure, kept in a JSON file so that a run can go on."""
+"""What was measured beside what was wanted: one row for each figure, kept in a JSON file so that a
+run can go on.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ class Table:
         met = ""
         if target is not None:
             relation, limit = target.split()
-            met = "yes" if (value <= float(limit) if relation == "<=" else value >= float(limit)) else "NO"
+            met = (
+                "yes"
+                if (value <= float(limit) if relation == "<=" else value >= float(limit))
+                else "NO"
+            )
         self.shown.append({"name": name, "value": value, "target": target, "met": met})
         print(f"{name:<62} {value:>10{digits}}  {target or '':>10}  {met}", flush=True)
         self._write()
@@ -56,7 +62,12 @@ def machine() -> dict[str, str]:
     cpu = Path("/proc/cpuinfo")
     if cpu.exists():
         model = next(
-            (line.split(":")[1].strip() for line in cpu.read_text().splitlines() if line.startswith("model name")), model
+            (
+                line.split(":")[1].strip()
+                for line in cpu.read_text().splitlines()
+                if line.startswith("model name")
+            ),
+            model,
         )
     return {
         "cpu": f"{model}, {os.cpu_count()} cores",

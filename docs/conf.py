@@ -12,7 +12,13 @@ project = "motlm"
 author = "The motlm developers"
 copyright = f"2026, {author}"
 release = version = motlm.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "sphinx_gallery.gen_gallery"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 html_theme = "furo"
 html_title = f"motlm {release}"
@@ -23,7 +29,9 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
-suppress_warnings = ["myst.xref_missing"]  # the changelog is shown on GitHub too, with its own links
+suppress_warnings = [
+    "myst.xref_missing"
+]  # the changelog is shown on GitHub too, with its own links
 
 
 def shown_only(examples: Path) -> list[str]:
@@ -31,9 +39,13 @@ def shown_only(examples: Path) -> list[str]:
     here = [one.name for one in KEEL if any(data_folder().rglob(f"{one.name}.dat"))]
     found = []
     for path in sorted(examples.glob("plot_*.py")):
-        lacking = sorted(set(re.findall(r'load_keel\("(\w+)"', path.read_text(encoding="utf-8"))) - set(here))
+        lacking = sorted(
+            set(re.findall(r'load_keel\("(\w+)"', path.read_text(encoding="utf-8"))) - set(here)
+        )
         if lacking:
-            print(f"{path.name} is not run: set MOTLM_DATA to a folder with {', '.join(lacking)}.dat")
+            print(
+                f"{path.name} is not run: set MOTLM_DATA to a folder with {', '.join(lacking)}.dat"
+            )
             found.append(path.stem)
     return found
 
@@ -44,7 +56,9 @@ not_run = shown_only(Path(__file__).parents[1] / "examples")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "filename_pattern": rf"[\\/]plot_(?!{'|'.join(name.removeprefix('plot_') for name in not_run) or '$'})",
+    "filename_pattern": (
+        rf"[\\/]plot_(?!{'|'.join(name.removeprefix('plot_') for name in not_run) or '$'})"
+    ),
     "ignore_pattern": r"(demo|pictures)\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,

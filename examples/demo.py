@@ -1,4 +1,5 @@
-"""The main job on an embedded data set: points of interest in, a model that can be read out, its certificate, and a report.
+"""The main job on an embedded data set: points of interest in, a model that can be read out, its
+certificate, and a report.
 
 python examples/demo.py [output folder]
 """
@@ -23,25 +24,40 @@ matplotlib.use("Agg")
 
 def main(folder: Path) -> None:
     X, y = make_clf_case2(random_state=0)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-    # Both coordinates are in one unit, and the localities are circles in it: so the columns are left as they are.
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=0.3, stratify=y, random_state=0
+    )
+    # Both coordinates are in one unit, and the localities are circles in it: so the columns are
+    # left as they are.
     model = LocalMixtureClassifier(
         points_of_interest=[[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]], standardize=False, random_state=0
     ).fit(X_train, y_train)
 
-    print(f"{len(X_train)} training rows of Case 2 of the paper, {len(X_test)} test rows, three points of interest\n")
+    print(
+        f"{len(X_train)} training rows of Case 2 of the paper, {len(X_test)} test rows, three"
+        " points of interest\n"
+    )
     for number, locality in enumerate(model.localities_):
         center = ", ".join(f"{value:.2f}" for value in locality.center)
-        print(f"locality {number}: within {locality.radius:.2f} of ({center}), {locality.n_rows} training rows")
+        print(
+            f"locality {number}: within {locality.radius:.2f} of ({center}), {locality.n_rows}"
+            " training rows"
+        )
         print(f"    score = {locality.formula()}")
     print(f"everywhere else, {model.exterior_.n_rows} training rows")
     print(f"    score = {model.exterior_.formula()}")
     print("a positive score means +1, a negative one -1\n")
     print(f"Gibbs risk on the training rows  {model.gibbs_risk_:.4f}")
     print(f"KL from the prior                {model.kl_:.1f}")
-    print(f"objective, risk + KL / lambda    {model.objective_:.4f}   (lambda = {model.inverse_temperature_:g} x rows)")
+    print(
+        f"objective, risk + KL / lambda    {model.objective_:.4f}   (lambda ="
+        f" {model.inverse_temperature_:g} x rows)"
+    )
     print(f"test accuracy                    {model.score(X_test, y_test):.3f}")
-    print(f"   of one linear model           {LogisticRegression().fit(X_train, y_train).score(X_test, y_test):.3f}")
+    print(
+        "   of one linear model          "
+        f" {LogisticRegression().fit(X_train, y_train).score(X_test, y_test):.3f}"
+    )
     print(f"ambiguous test rows              {model.ambiguous(X_test).mean():.1%}")
     model.certificate_ = audit(model, X_test, y_test)
     print(f"\n{model.certificate_.headline.sentence}")

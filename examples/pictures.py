@@ -1,4 +1,5 @@
-"""Draws the pictures of the guide and of the explanations: python examples/pictures.py [output folder].
+"""Draws the pictures of the guide and of the explanations: python examples/pictures.py [output
+folder].
 
 Needs the sets banana, german and stock (MOTLM_DATA, or they are downloaded)."""
 
@@ -35,21 +36,33 @@ def rows_of(name: str) -> tuple[Any, Any]:
     bunch = load_keel(name, as_frame=True)
     frame, target = clean(bunch.frame, box=False), bunch.target_names[0]
     y = frame[target]
-    return frame.drop(columns=target), y.astype(str).to_numpy() if bunch.task == "classification" else y.to_numpy(dtype=float)
+    return frame.drop(columns=target), (
+        y.astype(str).to_numpy() if bunch.task == "classification" else y.to_numpy(dtype=float)
+    )
 
 
 POINTS = [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]
 
 
 def method(folder: Path) -> None:
-    """The method in plain words: a line that fails, the balls, what is random, and what lambda does."""
+    """The method in plain words: a line that fails, the balls, what is random, and what lambda
+    does.
+    """
     X, y = make_clf_case2(random_state=0)
     some = np.random.default_rng(0).permutation(len(X))[:500]
 
     def axes(count: int = 1) -> Any:
-        figure, every = plt.subplots(1, count, figsize=(5.2 * count, 3.9), sharex=True, sharey=True, layout="constrained")
+        figure, every = plt.subplots(
+            1, count, figsize=(5.2 * count, 3.9), sharex=True, sharey=True, layout="constrained"
+        )
         for ax in np.atleast_1d(every):
-            ax.set(aspect="equal", xlim=(-2.6, 2.6), ylim=(-1.8, 1.9), xlabel="feature 0", ylabel="feature 1")
+            ax.set(
+                aspect="equal",
+                xlim=(-2.6, 2.6),
+                ylim=(-1.8, 1.9),
+                xlabel="feature 0",
+                ylabel="feature 1",
+            )
         return figure, every
 
     def rows(ax: Any) -> None:
@@ -82,10 +95,19 @@ def method(folder: Path) -> None:
         law, centers = model.posterior_, np.array(POINTS)
         for k in range(shown + 1):
             bold = k == shown
-            style = {"color": "black", "linewidth": 1.8} if bold else {"color": "black", "linewidth": 0.5, "alpha": 0.35}
-            noise, radii = rng.normal(size=law.coef.shape), rng.gamma(law.radius_shape, 1 / law.radius_rate)
+            style = (
+                {"color": "black", "linewidth": 1.8}
+                if bold
+                else {"color": "black", "linewidth": 0.5, "alpha": 0.35}
+            )
+            noise, radii = (
+                rng.normal(size=law.coef.shape),
+                rng.gamma(law.radius_shape, 1 / law.radius_rate),
+            )
             coefs = law.coef + (0 if bold else law.coef_scale[:, None] * noise)
-            intercepts = law.intercept + (0 if bold else law.intercept_scale * rng.normal(size=len(law.intercept)))
+            intercepts = law.intercept + (
+                0 if bold else law.intercept_scale * rng.normal(size=len(law.intercept))
+            )
             radii = np.array([one.radius for one in model.localities_]) if bold else radii
             for center, radius in zip(centers, radii, strict=True):
                 ax.add_patch(plt.Circle(center, radius, fill=False, **style))
@@ -99,7 +121,9 @@ def method(folder: Path) -> None:
                 line(ax, coef, intercept, inside=spoken, **style)
 
     rng = np.random.default_rng(0)
-    model = LocalMixtureClassifier(points_of_interest=POINTS, standardize=False, random_state=0).fit(X, y)
+    model = LocalMixtureClassifier(
+        points_of_interest=POINTS, standardize=False, random_state=0
+    ).fit(X, y)
     figure, ax = axes()
     rows(ax)
     drawn(ax, model, 0, rng)
@@ -107,7 +131,9 @@ def method(folder: Path) -> None:
     keep(figure, "method_balls")
     figure, every = axes(3)
     for ax, value in zip(every, (0.02, 0.2, 8.0), strict=True):
-        one = LocalMixtureClassifier(points_of_interest=POINTS, standardize=False, inverse_temperature=value, random_state=0)
+        one = LocalMixtureClassifier(
+            points_of_interest=POINTS, standardize=False, inverse_temperature=value, random_state=0
+        )
         one.fit(X, y)
         rows(ax)
         drawn(ax, one, 30, rng)
@@ -124,7 +150,10 @@ def main(folder: Path) -> None:
         display.figure_.savefig(folder / f"{name}.png", dpi=80)
         print(folder / f"{name}.png")
 
-    warnings.filterwarnings("ignore", message=".*(sealed rows equal|constant in all|no training row belongs|neighbouring rows)")
+    warnings.filterwarnings(
+        "ignore",
+        message=".*(sealed rows equal|constant in all|no training row belongs|neighboring rows)",
+    )
     X, y = rows_of("banana")
     banana, _ = certify(LocalMixtureClassifier("auto", max_localities=4, random_state=0), X, y)
     _, some, _, labels = train_test_split(X, y, test_size=1500, random_state=0)

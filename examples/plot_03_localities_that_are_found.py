@@ -2,8 +2,8 @@
 Localities that are found, and how many of them
 ===============================================
 
-Banana (KEEL): 5300 points of two interlocking shapes, which no straight line separates. No point of interest is given
-here: the balls are searched for, and their number is chosen on held-out rows.
+Banana (KEEL): 5300 points of two interlocking shapes, which no straight line separates. No point of
+interest is given here: the balls are searched for, and their number is chosen on held-out rows.
 """
 
 # %%
@@ -14,7 +14,9 @@ from motlm import LocalMixtureClassifier
 from motlm.datasets import load_keel
 
 bunch = load_keel("banana")
-X_train, X_test, y_train, y_test = train_test_split(bunch.data, bunch.target.astype(str), test_size=1500, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    bunch.data, bunch.target.astype(str), test_size=1500, random_state=0
+)
 model = LocalMixtureClassifier("auto", max_localities=4, random_state=0).fit(X_train, y_train)
 line = LogisticRegression().fit(X_train, y_train)
 print(f"one linear model    {line.score(X_test, y_test):.3f}")

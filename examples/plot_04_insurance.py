@@ -2,10 +2,10 @@
 An insurer's typical clients
 ============================
 
-Yearly claim costs by age, power of the car, years without a claim, distance and region. The table is made up, so that
-the truth is known: young drivers of strong cars and professional drivers follow rules of their own. The insurer names
-one typical client of each kind; motlm finds how far each kind reaches, a tariff in each and one for everybody else, and
-certifies the whole.
+Yearly claim costs by age, power of the car, years without a claim, distance and region. The table
+is made up, so that the truth is known: young drivers of strong cars and professional drivers follow
+rules of their own. The insurer names one typical client of each kind; motlm finds how far each kind
+reaches, a tariff in each and one for everybody else, and certifies the whole.
 """
 
 # %%
@@ -30,9 +30,19 @@ def clients(n: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     frame.loc[young, "years without claim"] = 0
     frame.loc[professional, "kilometres"] = rng.normal(60, 6, professional.sum()).round(1)
     town = frame["region"] == "town"
-    usual = 250 + 1.2 * frame["power"] + 5 * frame["kilometres"] - 12 * frame["years without claim"] + 60 * town
-    cost = np.where((frame["age"] < 27) & (frame["power"] > 120), 300 + 9 * frame["power"] + 90 * town, usual)
-    cost = np.where(frame["kilometres"] > 45, 900 + 2 * frame["kilometres"] + 2.5 * frame["power"], cost)
+    usual = (
+        250
+        + 1.2 * frame["power"]
+        + 5 * frame["kilometres"]
+        - 12 * frame["years without claim"]
+        + 60 * town
+    )
+    cost = np.where(
+        (frame["age"] < 27) & (frame["power"] > 120), 300 + 9 * frame["power"] + 90 * town, usual
+    )
+    cost = np.where(
+        frame["kilometres"] > 45, 900 + 2 * frame["kilometres"] + 2.5 * frame["power"], cost
+    )
     return frame, cost + rng.normal(0, 60, n)
 
 
@@ -50,14 +60,16 @@ typical = pd.DataFrame(
 typical
 
 # %%
-# A model of these two localities, fitted on half of the clients and certified on the other half. An error of more than
-# 150 is what the insurer would call wrong.
+# A model of these two localities, fitted on half of the clients and certified on the other half. An
+# error of more than 150 is what the insurer would call wrong.
 
 from motlm import LocalMixtureRegressor
 from motlm.certificates import certify, prediction_interval
 from motlm.explanations import counterfactual, explain_global, explain_local
 
-model, certificate = certify(LocalMixtureRegressor(points_of_interest=typical, random_state=0), X, y, tolerance=150.0)
+model, certificate = certify(
+    LocalMixtureRegressor(points_of_interest=typical, random_state=0), X, y, tolerance=150.0
+)
 print(explain_global(model, X, y))
 
 # %%
@@ -84,7 +96,15 @@ ContributionsDisplay.from_estimator(model, client)
 # What would lower it by 50, if neither age nor history can change?
 
 said = float(model.predict(client)[0])
-print(counterfactual(model, client, target=said - 50, fixed=["age", "years without claim"], bounds={"kilometres": (1, 80)}))
+print(
+    counterfactual(
+        model,
+        client,
+        target=said - 50,
+        fixed=["age", "years without claim"],
+        bounds={"kilometres": (1, 80)},
+    )
+)
 
 # %%
 # For the colleagues who never open Python, a report in one file, with a form to try a case:
@@ -95,5 +115,7 @@ from pathlib import Path
 from motlm.report import render
 
 with tempfile.TemporaryDirectory() as folder:
-    report = render(model, X, y, Path(folder) / "insurance.html", title="Claim costs by typical clients")
+    report = render(
+        model, X, y, Path(folder) / "insurance.html", title="Claim costs by typical clients"
+    )
     print(report.name, f"{report.stat().st_size / 1e6:.1f} MB")

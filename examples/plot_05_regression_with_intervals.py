@@ -2,8 +2,8 @@
 A regression with certified intervals
 =====================================
 
-Concrete (KEEL): the compressive strength of 1030 samples by their ingredients and age. Strength grows fast in the first
-weeks and slowly thereafter, which one linear model cannot say.
+Concrete (KEEL): the compressive strength of 1030 samples by their ingredients and age. Strength
+grows fast in the first weeks and slowly thereafter, which one linear model cannot say.
 """
 
 # %%
@@ -15,10 +15,18 @@ from motlm.certificates import certify, prediction_interval
 from motlm.datasets import load_keel
 
 frame = load_keel("concrete", as_frame=True).frame.drop_duplicates()
-X, y = frame.drop(columns="ConcreteCompressiveStrength"), frame["ConcreteCompressiveStrength"].to_numpy()
+X, y = (
+    frame.drop(columns="ConcreteCompressiveStrength"),
+    frame["ConcreteCompressiveStrength"].to_numpy(),
+)
 X_rest, X_test, y_rest, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
-model, certificate = certify(LocalMixtureRegressor(3, random_state=0), X_rest, y_rest, sealed=0.4, tolerance=15.0)
-print(f"R2 of test rows: one linear model {LinearRegression().fit(X_rest, y_rest).score(X_test, y_test):.3f}")
+model, certificate = certify(
+    LocalMixtureRegressor(3, random_state=0), X_rest, y_rest, sealed=0.4, tolerance=15.0
+)
+print(
+    "R2 of test rows: one linear model"
+    f" {LinearRegression().fit(X_rest, y_rest).score(X_test, y_test):.3f}"
+)
 print(f"                 {len(model.localities_)} localities     {model.score(X_test, y_test):.3f}")
 
 # %%
@@ -38,7 +46,7 @@ inside = (band[:, 0] <= y_test) & (y_test <= band[:, 1])
 print(f"{inside.mean():.1%} of {len(y_test)} test rows lie in their interval")
 
 # %%
-# Where the balls lie, in the two directions in which their centres differ most:
+# Where the balls lie, in the two directions in which their centers differ most:
 
 from motlm.plotting import LocalitiesDisplay
 

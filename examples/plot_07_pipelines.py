@@ -2,8 +2,8 @@
 In scikit-learn's pipelines and searches
 ========================================
 
-A mixture is a scikit-learn estimator like any other: it goes into pipelines, grid searches and cross-validation. The
-irises again, with some of their measures missing.
+A mixture is a scikit-learn estimator like any other: it goes into pipelines, grid searches and
+cross-validation. The irises again, with some of their measures missing.
 """
 
 # %%
@@ -17,7 +17,10 @@ from sklearn.pipeline import make_pipeline
 from motlm import LocalMixtureClassifier
 
 X, y = load_iris(return_X_y=True, as_frame=True)
-X, y = X.mask(np.random.default_rng(0).uniform(size=X.shape) < 0.05), np.where(y == 1, "versicolor", "other")
+X, y = (
+    X.mask(np.random.default_rng(0).uniform(size=X.shape) < 0.05),
+    np.where(y == 1, "versicolor", "other"),
+)
 print(X.isna().sum())
 
 # %%
@@ -28,14 +31,19 @@ pipeline = make_pipeline(fill, LocalMixtureClassifier(n_starts=4, random_state=0
 pipeline
 
 # %%
-grid = {"localmixtureclassifier__n_localities": [0, 1], "localmixtureclassifier__inverse_temperature": [1.0, 4.0, 16.0]}
+grid = {
+    "localmixtureclassifier__n_localities": [0, 1],
+    "localmixtureclassifier__inverse_temperature": [1.0, 4.0, 16.0],
+}
 search = GridSearchCV(pipeline, grid, cv=4).fit(X, y)
-results = pd.DataFrame(search.cv_results_).rename(columns=lambda name: name.removeprefix("param_localmixtureclassifier__"))
+results = pd.DataFrame(search.cv_results_).rename(
+    columns=lambda name: name.removeprefix("param_localmixtureclassifier__")
+)
 results[["n_localities", "inverse_temperature", "mean_test_score", "std_test_score"]].round(3)
 
 # %%
-# The best score of a search flatters it, since it was the best of several. A cross-validation around the whole search
-# does not.
+# The best score of a search flatters it, since it was the best of several. A cross-validation
+# around the whole search does not.
 
 print(f"best of the search       {search.best_score_:.3f}")
 print(f"nested cross-validation  {cross_val_score(search, X, y, cv=4).mean():.3f}")

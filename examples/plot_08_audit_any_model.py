@@ -2,9 +2,9 @@
 Audit any model, and compare it with one that can be read
 =========================================================
 
-Phoneme (KEEL): 5404 vowels, nasal or oral, by five harmonics. A random forest is the better predictor here. ``audit``
-certifies it, or any other scikit-learn model, on rows that it has never seen; what readability costs can then be said
-in certified numbers.
+Phoneme (KEEL): 5404 vowels, nasal or oral, by five harmonics. A random forest is the better
+predictor here. ``audit`` certifies it, or any other scikit-learn model, on rows that it has never
+seen; what readability costs can then be said in certified numbers.
 """
 
 # %%
@@ -28,21 +28,28 @@ models = {
     "support vector machine": SVC(),
     "random forest": RandomForestClassifier(random_state=0),
 }
-certificates = {name: audit(model.fit(X_train, y_train), X_new, y_new) for name, model in models.items()}
+certificates = {
+    name: audit(model.fit(X_train, y_train), X_new, y_new) for name, model in models.items()
+}
 
 # %%
 # Each bound holds with its confidence. The share of errors seen on the new rows stands beside it.
 
 rows = {name: certificate.headline.to_dict() for name, certificate in certificates.items()}
-table = pd.DataFrame({"seen": {k: v["empirical"] for k, v in rows.items()}, "at most": {k: v["value"] for k, v in rows.items()}})
+table = pd.DataFrame(
+    {
+        "seen": {k: v["empirical"] for k, v in rows.items()},
+        "at most": {k: v["value"] for k, v in rows.items()},
+    }
+)
 table.round(4)
 
 # %%
 print(certificates["random forest"].headline)
 
 # %%
-# The mixture is a few formulas, and its certificate says more: where it errs, and how often while its local models
-# agree.
+# The mixture is a few formulas, and its certificate says more: where it errs, and how often while
+# its local models agree.
 
 print(certificates["mixture of local models"])
 

@@ -2,8 +2,9 @@
 A model in a file, in SQL and in ONNX
 =====================================
 
-A model that was approved has to run where the data are. The irises again; the model goes to a JSON file, to a function
-of plain Python, to an expression of SQL and to an ONNX graph, and each of them says the same.
+A model that was approved has to run where the data are. The irises again; the model goes to a JSON
+file, to a function of plain Python, to an expression of SQL and to an ONNX graph, and each of them
+says the same.
 """
 
 # %%
@@ -20,7 +21,9 @@ from motlm.plotting import LocalitiesDisplay
 
 X, y = load_iris(return_X_y=True, as_frame=True)
 model = LocalMixtureClassifier(1, random_state=0).fit(X, y == 1)
-LocalitiesDisplay.from_estimator(model, X, y == 1, features=["petal length (cm)", "petal width (cm)"])
+LocalitiesDisplay.from_estimator(
+    model, X, y == 1, features=["petal length (cm)", "petal width (cm)"]
+)
 
 # %%
 # **A file** that people can read, and that is safe to open: no code is in it.
@@ -38,7 +41,10 @@ source = model.to_python()
 print(source)
 namespace = {}
 exec(source, namespace)
-assert all(namespace["predict"](row) == said for row, said in zip(X.to_dict("records"), model.predict(X), strict=True))
+assert all(
+    namespace["predict"](row) == said
+    for row, said in zip(X.to_dict("records"), model.predict(X), strict=True)
+)
 
 # %%
 # **SQL**: one expression, here in SQLite.
@@ -57,6 +63,12 @@ import onnxruntime
 
 session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
 name = session.get_inputs()[0].name
-answers = dict(zip([one.name for one in session.get_outputs()], session.run(None, {name: X.to_numpy()}), strict=True))
+answers = dict(
+    zip(
+        [one.name for one in session.get_outputs()],
+        session.run(None, {name: X.to_numpy()}),
+        strict=True,
+    )
+)
 assert (model.classes_[answers["label"].ravel()] == model.predict(X)).all()
 print({key: value.ravel()[:3] for key, value in answers.items()})

@@ -2,8 +2,9 @@
 What "near" means: metrics and units
 ====================================
 
-Wine (scikit-learn): 178 wines of three growers, by chemical analysis. We ask whether a wine is the second grower's. A
-locality is a ball, and a ball needs a distance; which one is the user's choice where the points of interest are given.
+Wine (scikit-learn): 178 wines of three growers, by chemical analysis. We ask whether a wine is the
+second grower's. A locality is a ball, and a ball needs a distance; which one is the user's choice
+where the points of interest are given.
 """
 
 # %%
@@ -14,13 +15,16 @@ from sklearn.model_selection import cross_val_score
 from motlm import LocalMixtureClassifier
 
 bunch = load_wine(as_frame=True)
-X, y = bunch.data[["alcohol", "color_intensity", "proline", "flavanoids"]], (bunch.target == 1).to_numpy()
+X, y = (
+    bunch.data[["alcohol", "color_intensity", "proline", "flavanoids"]],
+    (bunch.target == 1).to_numpy(),
+)
 points = X.groupby(bunch.target).median()  # the typical wine of each grower
 points
 
 # %%
-# Distances are taken between standardised columns, so that alcohol and proline count alike. Any of scikit-learn's
-# metrics will do, and so will a function of two rows.
+# Distances are taken between standardized columns, so that alcohol and proline count alike. Any of
+# scikit-learn's metrics will do, and so will a function of two rows.
 
 scores = {}
 for metric in ("euclidean", "manhattan", "chebyshev", "mahalanobis"):
@@ -32,7 +36,10 @@ pd.DataFrame(scores).agg(["mean", "std"]).T.round(3)
 # In the Euclidean metric a ball has a reach along each column, in the column's own unit:
 
 model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X, y)
-reach = {f"locality {i}": dict(zip(X.columns, one.half_width, strict=True)) for i, one in enumerate(model.localities_)}
+reach = {
+    f"locality {i}": dict(zip(X.columns, one.half_width, strict=True))
+    for i, one in enumerate(model.localities_)
+}
 pd.DataFrame(reach).round(2)
 
 # %%

@@ -2,9 +2,9 @@
 Where local models contradict each other
 ========================================
 
-Balls may overlap, and where they do, their models may disagree. Most methods would average the dispute away; motlm
-shows it, so that such cases can go to a person. Banana (KEEL) again, with six points of interest that are given:
-centres of clusters.
+Balls may overlap, and where they do, their models may disagree. Most methods would average the
+dispute away; motlm shows it, so that such cases can go to a person. Banana (KEEL) again, with six
+points of interest that are given: centers of clusters.
 """
 
 # %%
@@ -15,11 +15,16 @@ from motlm import LocalMixtureClassifier
 from motlm.datasets import load_keel
 
 bunch = load_keel("banana")
-X_train, X_test, y_train, y_test = train_test_split(bunch.data, bunch.target.astype(str), test_size=1500, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    bunch.data, bunch.target.astype(str), test_size=1500, random_state=0
+)
 points = KMeans(6, random_state=0, n_init=3).fit(X_train).cluster_centers_
 model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X_train, y_train)
 member, ambiguous = model.membership(X_test), model.ambiguous(X_test)
-print(f"{(member.sum(axis=1) > 1).mean():.1%} of the rows lie in several balls, {ambiguous.mean():.1%} get contradicting answers")
+print(
+    f"{(member.sum(axis=1) > 1).mean():.1%} of the rows lie in several balls,"
+    f" {ambiguous.mean():.1%} get contradicting answers"
+)
 
 # %%
 # The contradictions lie where balls with different lines meet:
@@ -27,12 +32,14 @@ print(f"{(member.sum(axis=1) > 1).mean():.1%} of the rows lie in several balls, 
 from motlm.plotting import LocalitiesDisplay
 
 display = LocalitiesDisplay.from_estimator(model, X_test, y_test)
-display.ax_.scatter(*X_test[ambiguous].T, s=60, facecolors="none", edgecolors="black", label="contradictions")
+display.ax_.scatter(
+    *X_test[ambiguous].T, s=60, facecolors="none", edgecolors="black", label="contradictions"
+)
 display.ax_.legend()
 
 # %%
-# ``predict`` lets the nearest centre speak (or, with ``overlap="mean"``, the mean of all). ``predict_set`` hands out
-# all answers:
+# ``predict`` lets the nearest center speak (or, with ``overlap="mean"``, the mean of all).
+# ``predict_set`` hands out all answers:
 
 print(model.predict(X_test[ambiguous][:3]), model.predict_set(X_test[ambiguous][:3]))
 

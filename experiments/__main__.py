@@ -1,4 +1,6 @@
-"""`python -m experiments --list`, `python -m experiments table9 figure5`, `python -m experiments all`."""
+"""`python -m experiments --list`, `python -m experiments table9 figure5`, `python -m experiments
+all`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Table:
 
 TABLES = {
     "table3": Table(
-        "accuracy on synthetic sets, known points", lambda k: plan.known("clf", k), lambda s: tables.synthetic_scores(s, "clf")
+        "accuracy on synthetic sets, known points",
+        lambda k: plan.known("clf", k),
+        lambda s: tables.synthetic_scores(s, "clf"),
     ),
     "table4": Table(
         "risk and core component, classification, known points",
@@ -35,7 +39,9 @@ TABLES = {
         lambda s: tables.synthetic_risks(s, "clf", "known"),
     ),
     "table5": Table(
-        "R2 on synthetic sets, known points", lambda k: plan.known("reg", k), lambda s: tables.synthetic_scores(s, "reg")
+        "R2 on synthetic sets, known points",
+        lambda k: plan.known("reg", k),
+        lambda s: tables.synthetic_scores(s, "reg"),
     ),
     "table6": Table(
         "risk and core component, regression, known points",
@@ -57,17 +63,28 @@ TABLES = {
         lambda k: plan.real("classification", k),
         lambda s: tables.real(s, "classification"),
     ),
-    "table10": Table("R2 on KEEL's sets, and SVR", lambda k: plan.real("regression", k), lambda s: tables.real(s, "regression")),
+    "table10": Table(
+        "R2 on KEEL's sets, and SVR",
+        lambda k: plan.real("regression", k),
+        lambda s: tables.real(s, "regression"),
+    ),
     "verdicts": Table(
         "motlm's search against the paper's best columns",
-        lambda k: [key for task in plan.SIZES for key in plan.real(task, k) if key.method.startswith("motlm")],
+        lambda k: [
+            key
+            for task in plan.SIZES
+            for key in plan.real(task, k)
+            if key.method.startswith("motlm")
+        ],
         tables.verdicts,
     ),
     "peers": Table("other methods on KEEL's sets", plan.peers, tables.peers),
 }
 APART = {
     "certificates": "certified risks on KEEL's sets",
-    "coverage": "how often certificates hold where the truth is known, with controls that must fail",
+    "coverage": (
+        "how often certificates hold where the truth is known, with controls that must fail"
+    ),
 }
 FIGURE_TITLES = {
     "figure1": "a simple and a complex global model",
@@ -87,28 +104,53 @@ FIGURE_TITLES = {
 def parser() -> argparse.ArgumentParser:
     about = argparse.ArgumentParser(
         prog="python -m experiments",
-        description="Makes the paper's tables and figures. What has been computed is kept in the results file and not computed "
-        "again; a run that was stopped goes on where it was.",
-        epilog="Data sets are looked for in the folder that the environment variable MOTLM_DATA names.",
+        description=(
+            "Makes the paper's tables and figures. What has been computed is kept in the results"
+            " file and not computed again; a run that was stopped goes on where it was."
+        ),
+        epilog=(
+            "Data sets are looked for in the folder that the environment variable MOTLM_DATA names."
+        ),
     )
     about.add_argument(
         "names",
         nargs="*",
         metavar="NAME",
-        help="table3 .. table10, verdicts, peers, figure1 .. figure11, or all (of these); certificates, coverage",
+        help=(
+            "table3 .. table10, verdicts, peers, figure1 .. figure11, or all (of these);"
+            " certificates, coverage"
+        ),
     )
-    about.add_argument("--list", action="store_true", help="say what there is, and how much of it is computed")
-    about.add_argument("--jobs", type=int, default=1, help="processes (default 1); the results do not depend on it")
-    about.add_argument("--splits", type=int, default=plan.SPLITS, help="splits 0 to this less one (default 10)")
+    about.add_argument(
+        "--list", action="store_true", help="say what there is, and how much of it is computed"
+    )
+    about.add_argument(
+        "--jobs", type=int, default=1, help="processes (default 1); the results do not depend on it"
+    )
+    about.add_argument(
+        "--splits", type=int, default=plan.SPLITS, help="splits 0 to this less one (default 10)"
+    )
     about.add_argument(
         "--protocol-hours",
         type=float,
         default=2.0,
         help="time for the paper's own protocol, which is slow (default 2; 0 leaves it out)",
     )
-    about.add_argument("--quick", action="store_true", help="coverage: 100 sets for each case instead of 1000")
-    about.add_argument("--results", type=Path, default=None, help=f"results file (default {PLACE.name} beside the code)")
-    about.add_argument("--output", type=Path, default=OUTPUT, help="folder for tables and figures (default docs/reproduction)")
+    about.add_argument(
+        "--quick", action="store_true", help="coverage: 100 sets for each case instead of 1000"
+    )
+    about.add_argument(
+        "--results",
+        type=Path,
+        default=None,
+        help=f"results file (default {PLACE.name} beside the code)",
+    )
+    about.add_argument(
+        "--output",
+        type=Path,
+        default=OUTPUT,
+        help="folder for tables and figures (default docs/reproduction)",
+    )
     return about
 
 
@@ -116,7 +158,9 @@ def _drawn(name: str, store: Store, folder: Path) -> Path:
     try:
         from . import figures
     except ImportError as error:
-        raise SystemExit(f"figures need matplotlib: pip install 'motlm[experiments]' ({error})") from error
+        raise SystemExit(
+            f"figures need matplotlib: pip install 'motlm[experiments]' ({error})"
+        ) from error
     return figures.draw(name, store, folder)
 
 
@@ -132,7 +176,9 @@ def _apart(names: list[str], asked: argparse.Namespace, about: argparse.Argument
             else:
                 failed += coverage.main(asked.results, asked.output, asked.jobs, asked.quick)
     except KeyboardInterrupt:
-        print("\nstopped; what was computed is kept, and the same command goes on.", file=sys.stderr)
+        print(
+            "\nstopped; what was computed is kept, and the same command goes on.", file=sys.stderr
+        )
         return 130
     return 1 if failed else 0
 
@@ -141,7 +187,10 @@ def main(arguments: list[str] | None = None) -> int:
     about = parser()
     asked = about.parse_args(arguments)
     if asked.jobs < 1 or not 1 <= asked.splits <= plan.SPLITS:
-        about.error(f"--jobs must be at least 1 and --splits 1 to {plan.SPLITS}; got {asked.jobs} and {asked.splits}.")
+        about.error(
+            f"--jobs must be at least 1 and --splits 1 to {plan.SPLITS}; got {asked.jobs} and"
+            f" {asked.splits}."
+        )
     apart = [name for name in dict.fromkeys(asked.names) if name in APART]
     if apart and not asked.list:
         return _apart(apart, asked, about)
@@ -150,7 +199,10 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.list:
         for name, table in TABLES.items():
             keys = table.keys(asked.splits)
-            print(f"{name:10} {table.title} ({len(keys) - len(store.missing(keys))} of {len(keys)} records)")
+            print(
+                f"{name:10} {table.title} ({len(keys) - len(store.missing(keys))} of {len(keys)}"
+                " records)"
+            )
         for name, title in (FIGURE_TITLES | APART).items():
             print(f"{name:10} {title}")
         return 0
@@ -158,17 +210,25 @@ def main(arguments: list[str] | None = None) -> int:
     names = every if "all" in asked.names else list(dict.fromkeys(asked.names))
     strange = [name for name in names if name not in every]
     if strange or not names:
-        about.error(f"{'no ' + strange[0] + '; ' if strange else ''}give all, or some of {', '.join(every)}.")
+        about.error(
+            f"{'no ' + strange[0] + '; ' if strange else ''}give all, or some of"
+            f" {', '.join(every)}."
+        )
     anew = [name for name in SYNTHETIC if drawn_anew(name)]
     if anew:
-        print(f"{', '.join(anew)}: the authors' draws are not in {data_folder()}; drawn anew by their recipes.", file=sys.stderr)
+        print(
+            f"{', '.join(anew)}: the authors' draws are not in {data_folder()}; drawn anew by their"
+            " recipes.",
+            file=sys.stderr,
+        )
     keys = [key for name in names if name in TABLES for key in TABLES[name].keys(asked.splits)]
     if "figure6" in names:
         keys += plan.influence(asked.splits)
     others = store.others(keys)
     if others:
         print(
-            f"{others} records in {asked.results} come from another state of motlm; remove it to compute them anew.",
+            f"{others} records in {asked.results} come from another state of motlm; remove it to"
+            " compute them anew.",
             file=sys.stderr,
         )
     try:
@@ -182,10 +242,16 @@ def main(arguments: list[str] | None = None) -> int:
             else:
                 print(f"{name}: {_drawn(name, store, asked.output)}")
     except KeyboardInterrupt:
-        print(f"\nstopped; what was computed is in {asked.results}, and the same command goes on.", file=sys.stderr)
+        print(
+            f"\nstopped; what was computed is in {asked.results}, and the same command goes on.",
+            file=sys.stderr,
+        )
         return 130
     if failed:
-        print(f"{failed} computations failed; see above. The same command tries them again.", file=sys.stderr)
+        print(
+            f"{failed} computations failed; see above. The same command tries them again.",
+            file=sys.stderr,
+        )
     return 1 if failed else 0
 
 

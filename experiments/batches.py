@@ -1,4 +1,6 @@
-"""Independent tasks, each of which gives some records: several processes, progress with the time left, and a run that goes on."""
+"""Independent tasks, each of which gives some records: several processes, progress with the time
+left, and a run that goes on.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,13 @@ Work = Callable[[Any], list[Any]]
 
 
 def _attempt(work: Work, task: Any, folder: Path) -> tuple[Any, list[Any], str]:
-    os.environ["MOTLM_DATA"] = str(folder)  # a worker process may be older than the caller's setting
+    os.environ["MOTLM_DATA"] = str(
+        folder
+    )  # a worker process may be older than the caller's setting
     try:
         return task, work(task), ""
-    except Exception as error:  # one that fails must not take the others with it; it is said, and tried again next time
+    # one that fails must not take the others with it; it is said, and tried again next time
+    except Exception as error:
         return task, [], f"{type(error).__name__}: {error}"
 
 
@@ -43,5 +48,9 @@ def run_all(store: Lines[Any], tasks: Sequence[Any], work: Work, jobs: int) -> i
         store.add(*records)
         spent = time.time() - began
         left = spent / done * (len(tasks) - done) / 60
-        print(f"[{done}/{len(tasks)}] {spent:5.0f} s, about {left:.0f} min left; {task}", file=sys.stderr, flush=True)
+        print(
+            f"[{done}/{len(tasks)}] {spent:5.0f} s, about {left:.0f} min left; {task}",
+            file=sys.stderr,
+            flush=True,
+        )
     return failed

@@ -1,4 +1,5 @@
-"""Certified risks on KEEL's sets: all columns, half of the rows sealed, n and lambda chosen on the others; 15 % of the rows test.
+"""Certified risks on KEEL's sets: all columns, half of the rows sealed, n and lambda chosen on the
+others; 15 % of the rows test.
 
 Each statement is made at delta = 0.05 by itself.
 """
@@ -30,7 +31,15 @@ SPLITS = 10
 DELTA = 0.05
 TASKS = {one.name: one.task for one in KEEL}
 EXPECTED = {
-    "classification": ("hold-out", "any rule", "one draw", "silent error", "ambiguity", "gain", "whole sample"),
+    "classification": (
+        "hold-out",
+        "any rule",
+        "one draw",
+        "silent error",
+        "ambiguity",
+        "gain",
+        "whole sample",
+    ),
     "regression": ("tolerance", "squared error", "explained", "interval", "any rule", "one draw"),
 }
 
@@ -64,7 +73,9 @@ def rows_of(data: str, split: int) -> tuple[Any, Any, Any, Any]:
     X, y = frame.drop(columns=target), frame[target]
     classification = bunch.task == "classification"
     y = y.astype(str).to_numpy() if classification else y.to_numpy(dtype=float)
-    X, X_test, y, y_test = train_test_split(X, y, train_size=0.85, random_state=split, stratify=y if classification else None)
+    X, X_test, y, y_test = train_test_split(
+        X, y, train_size=0.85, random_state=split, stratify=y if classification else None
+    )
     return X, y, X_test, y_test
 
 
@@ -76,23 +87,50 @@ def compute(task: tuple[str, int]) -> list[Entry]:
     make = LocalMixtureClassifier if kind == "classification" else LocalMixtureRegressor
     estimator = make("auto", max_localities=4, handle_unknown="ignore", random_state=split)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of rows that happen to be alike, and of columns constant in a half
+        warnings.simplefilter(
+            "ignore"
+        )  # of rows that happen to be alike, and of columns constant in a half
         certified = certify(estimator, X, y, delta=DELTA, spend="each", random_state=split)
         model, certificate = certified
         score = model.score(X_test, y_test)
-        entries = _read(data, split, certificate, 1.0 - score if kind == "classification" else score, model, began)
-        if kind == "classification" and not any(str(dtype) in ("object", "str", "category") for dtype in X.dtypes):
-            whole = certify_without_split(make(2, combine="any", random_state=split), X, y, delta=DELTA, random_state=split)
-            entries += _read(data, split, whole.certificate, np.mean(whole.model.predict(X_test) != y_test), whole.model, began)
+        entries = _read(
+            data,
+            split,
+            certificate,
+            1.0 - score if kind == "classification" else score,
+            model,
+            began,
+        )
+        if kind == "classification" and not any(
+            str(dtype) in ("object", "str", "category") for dtype in X.dtypes
+        ):
+            whole = certify_without_split(
+                make(2, combine="any", random_state=split), X, y, delta=DELTA, random_state=split
+            )
+            entries += _read(
+                data,
+                split,
+                whole.certificate,
+                np.mean(whole.model.predict(X_test) != y_test),
+                whole.model,
+                began,
+            )
     return entries
 
 
-def _read(data: str, split: int, certificate: Certificate, test: float, model: Any, began: float) -> list[Entry]:
+def _read(
+    data: str, split: int, certificate: Certificate, test: float, model: Any, began: float
+) -> list[Entry]:
     unit = float(getattr(model, "target_scale_", 1.0))
     found: dict[str, Entry] = {}
     for one in certificate:
         name = "whole sample" if one.code == "W1" else one.name
-        if one.code in ("W2", "W3", "C5") or name in found or one.value is None or one.empirical is None:
+        if (
+            one.code in ("W2", "W3", "C5")
+            or name in found
+            or one.value is None
+            or one.empirical is None
+        ):
             continue
         scale = 1.0 / unit if one.unit == "target" else 1.0
         found[name] = Entry(
@@ -123,7 +161,11 @@ def missing(store: Lines[Entry], splits: int) -> list[tuple[str, int]]:
 
 
 def _mean(entries: Sequence[Entry], name: str, of: str = "value", digits: int = 3) -> str:
-    values = [getattr(one, of) for one in entries if one.statement == name and getattr(one, of) is not None]
+    values = [
+        getattr(one, of)
+        for one in entries
+        if one.statement == name and getattr(one, of) is not None
+    ]
     if not values:
         return ""
     text = f"{np.mean(values):.{digits}f}"
@@ -131,8 +173,9 @@ def _mean(entries: Sequence[Entry], name: str, of: str = "value", digits: int = 
 
 
 def completed_corollary(core: float, chosen: str, n_rows: int) -> float:
-    """The paper's corollary with the terms that its tables leave out: ln(2/delta)/lambda + lambda sigma^2 / (2 m), sigma = n / 2,
-    lambda = lambda' m / n; `chosen` is what the record of its protocol says, "lambda'=1.25/2 n=2".
+    """The paper's corollary with the terms that its tables leave out: ln(2/delta)/lambda + lambda
+    sigma^2 / (2 m), sigma = n / 2, lambda = lambda' m / n; `chosen` is what the record of its
+    protocol says, "lambda'=1.25/2 n=2".
     """
     above, _, below = chosen.split()[0].removeprefix("lambda'=").partition("/")
     n = int(below)
@@ -158,8 +201,16 @@ def classification(store: Lines[Entry], paper: Store) -> str:
         for n in (1, 2):
             for record in paper.of(data, "paper", f"protocol n={n}")[:1]:
                 m = round(0.7 * len(clean(load_keel(data, as_frame=True).frame, box=False)))
-                printed.append(f"{record.core:.2f} / {completed_corollary(record.core or 0.0, record.chosen, m):.2f}")
-        joint = np.mean([clopper_pearson(round(one.empirical * one.n_rows), one.n_rows, 0.4 * DELTA) for one in held])
+                printed.append(
+                    f"{record.core:.2f} /"
+                    f" {completed_corollary(record.core or 0.0, record.chosen, m):.2f}"
+                )
+        joint = np.mean(
+            [
+                clopper_pearson(round(one.empirical * one.n_rows), one.n_rows, 0.4 * DELTA)
+                for one in held
+            ]
+        )
         rows.append(
             [
                 TITLES[data],
@@ -177,13 +228,24 @@ def classification(store: Lines[Entry], paper: Store) -> str:
             ]
         )
     header = [
-        "", "sealed rows", "paper's core / completed", "whole sample", "any rule", "one draw", "hold-out", "hold-out, joint",
-        "test error", "majority class", "n", "contradictions",
-    ]  # fmt: skip
+        "",
+        "sealed rows",
+        "paper's core / completed",
+        "whole sample",
+        "any rule",
+        "one draw",
+        "hold-out",
+        "hold-out, joint",
+        "test error",
+        "majority class",
+        "n",
+        "contradictions",
+    ]
     means = ", ".join(f"{name} {np.mean(values):.4f}" for name, values in sums.items() if values)
     return (
         grid(header, rows)
-        + f"\nMeans over the sets: {means}. Hold-out below the majority class on {better} of {len(rows)} sets.\n"
+        + f"\nMeans over the sets: {means}. Hold-out below the majority class on {better} of"
+        f" {len(rows)} sets.\n"
     )
 
 
@@ -212,9 +274,19 @@ def regression(store: Lines[Entry]) -> str:
             ]
         )
     header = [
-        "", "sealed rows", "certified R2", "test R2", "gap", "RMSE / sd", "P(off)", "mean target", "any rule", "one draw",
-        "interval / sd", "n",
-    ]  # fmt: skip
+        "",
+        "sealed rows",
+        "certified R2",
+        "test R2",
+        "gap",
+        "RMSE / sd",
+        "P(off)",
+        "mean target",
+        "any rule",
+        "one draw",
+        "interval / sd",
+        "n",
+    ]
     return grid(header, rows)
 
 

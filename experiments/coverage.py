@@ -1,8 +1,10 @@
-"""How often certificates hold, where the truth is known exactly: finite laws, so that risks are sums and not samples.
+"""How often certificates hold, where the truth is known exactly: finite laws, so that risks are
+sums and not samples.
 
-A certificate at delta may fail in a share delta of all draws of the rows. With 1000 draws a true share of 0.05 gives at most 67
-failures, and one of 0.25 at most 282, but for a chance of one in a hundred. The controls break one condition each, and must fail
-more often than that, or the experiment would prove nothing.
+A certificate at delta may fail in a share delta of all draws of the rows. With 1000 draws a true
+share of 0.05 gives at most 67 failures, and one of 0.25 at most 282, but for a chance of one in a
+hundred. The controls break one condition each, and must fail more often than that, or the
+experiment would prove nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class Case:
     task: str
     n_rows: int
     noise: float
-    fit: str  # "known": the true centres; "wrong n": one learned centre where two are needed
+    fit: str  # "known": the true centers; "wrong n": one learned center where two are needed
 
     @property
     def name(self) -> str:
@@ -55,7 +57,10 @@ class Case:
 
 CASES = [
     Case(task, m, noise, fit)
-    for task, noises, fits in (("classification", (0.1, 0.3), ("known", "wrong n")), ("regression", (0.1, 0.5), ("known",)))
+    for task, noises, fits in (
+        ("classification", (0.1, 0.3), ("known", "wrong n")),
+        ("regression", (0.1, 0.5), ("known",)),
+    )
     for fit in fits
     for m in (60, 200, 600)
     for noise in noises
@@ -80,26 +85,43 @@ class Count:
         return self.case, self.batch, self.statement, self.delta
 
 
-# -- the laws -------------------------------------------------------------------------------------------------------------
+# -- the laws --------------------------------------------------------------------------------------
 
 
 def _plane() -> np.ndarray:
     """13 x 13 points of the plane, each with three coins that mean nothing."""
     grid_points, coins = np.linspace(-2, 2, 13), (-0.5, 0.5)
-    return np.array([(a, b, i, j, k) for a in grid_points for b in grid_points for i in coins for j in coins for k in coins])
+    return np.array(
+        [
+            (a, b, i, j, k)
+            for a in grid_points
+            for b in grid_points
+            for i in coins
+            for j in coins
+            for k in coins
+        ]
+    )
 
 
 def _label(X: np.ndarray) -> np.ndarray:
-    """Two balls that overlap, with models that agree in most of what they share, and the opposite outside."""
+    """Two balls that overlap, with models that agree in most of what they share, and the opposite
+    outside.
+    """
     first, second = (np.hypot(X[:, 0] - place, X[:, 1]) <= 1.1 for place in (-0.5, 0.5))
     rising, falling = (np.where(X[:, 1] + slope * X[:, 0] > 0.1, 1, -1) for slope in (0.5, -0.5))
-    return np.where(first & (X[:, 0] <= 0), rising, np.where(second, falling, np.where(X[:, 1] > 0.1, -1, 1)))
+    return np.where(
+        first & (X[:, 0] <= 0), rising, np.where(second, falling, np.where(X[:, 1] > 0.1, -1, 1))
+    )
 
 
 PLANE = _plane()
 LABEL = _label(PLANE)
 LINE = np.linspace(-2, 2, 61)[:, None]
-CURVE = np.where(np.abs(LINE[:, 0] + 0.6) <= 0.7, 1.5 * LINE[:, 0], np.where(np.abs(LINE[:, 0] - 0.6) <= 0.7, -LINE[:, 0], 0.3))
+CURVE = np.where(
+    np.abs(LINE[:, 0] + 0.6) <= 0.7,
+    1.5 * LINE[:, 0],
+    np.where(np.abs(LINE[:, 0] - 0.6) <= 0.7, -LINE[:, 0], 0.3),
+)
 _QUANTILES = (np.arange(25) + 0.5) / 25
 NOISE = -np.log1p(-_QUANTILES) - np.mean(-np.log1p(-_QUANTILES))  # skewed, with mean 0
 
@@ -107,21 +129,35 @@ NOISE = -np.log1p(-_QUANTILES) - np.mean(-np.log1p(-_QUANTILES))  # skewed, with
 def draw(case: Case, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     if case.task == "classification":
         which = rng.integers(len(PLANE), size=case.n_rows)
-        return PLANE[which], LABEL[which] * np.where(rng.uniform(size=case.n_rows) < case.noise, -1, 1)
+        return PLANE[which], LABEL[which] * np.where(
+            rng.uniform(size=case.n_rows) < case.noise, -1, 1
+        )
     which = rng.integers(len(LINE), size=case.n_rows)
-    return LINE[which], CURVE[which] + case.noise * NOISE[rng.integers(len(NOISE), size=case.n_rows)]
+    return (
+        LINE[which],
+        CURVE[which] + case.noise * NOISE[rng.integers(len(NOISE), size=case.n_rows)],
+    )
 
 
 def estimator(case: Case) -> Any:
-    options: dict[str, Any] = {"n_starts": 1, "max_iter": 60, "standardize": False, "random_state": 0}
+    options: dict[str, Any] = {
+        "n_starts": 1,
+        "max_iter": 60,
+        "standardize": False,
+        "random_state": 0,
+    }
     if case.task == "regression":
-        return LocalMixtureRegressor(points_of_interest=[[-0.6], [0.6]], inverse_temperature=16.0, **options)
+        return LocalMixtureRegressor(
+            points_of_interest=[[-0.6], [0.6]], inverse_temperature=16.0, **options
+        )
     if case.fit == "known":
-        return LocalMixtureClassifier(points_of_interest=POINTS, inverse_temperature=8.0, combine="any", **options)
+        return LocalMixtureClassifier(
+            points_of_interest=POINTS, inverse_temperature=8.0, combine="any", **options
+        )
     return LocalMixtureClassifier(1, inverse_temperature=8.0, **options)
 
 
-# -- the truth ------------------------------------------------------------------------------------------------------------
+# -- the truth -------------------------------------------------------------------------------------
 
 
 def errs(case: Case, said: np.ndarray) -> np.ndarray:
@@ -132,21 +168,35 @@ def errs(case: Case, said: np.ndarray) -> np.ndarray:
 def _readings(model: Any, X: np.ndarray) -> Readings:
     kept: list[Readings] = []
     model._gather_readings(X, lambda readings: kept.append(readings) or np.empty(0))
-    return Readings(*(np.concatenate([getattr(one, name) for one in kept], axis=1) for name in ("omega", "mean", "variance")))
+    return Readings(
+        *(
+            np.concatenate([getattr(one, name) for one in kept], axis=1)
+            for name in ("omega", "mean", "variance")
+        )
+    )
 
 
 def gibbs(case: Case, model: Any, combine: str = "any") -> np.ndarray:
-    """The probability that an applicable model errs (or the sum of such), at each point of the plane."""
+    """The probability that an applicable model errs (or the sum of such), at each point of the
+    plane.
+    """
     readings, total = _readings(model, PLANE), 0.0
     for label, weight in ((LABEL, 1.0 - case.noise), (-LABEL, case.noise)):
-        losses = ZeroOne().value_and_partials(label.astype(float), readings.mean, readings.variance).value
+        losses = (
+            ZeroOne()
+            .value_and_partials(label.astype(float), readings.mean, readings.variance)
+            .value
+        )
         total = total + weight * COMBINATIONS[combine].value(readings.omega, losses)
     return np.asarray(total)
 
 
 def apart(model: Any) -> np.ndarray:
     readings = _readings(model, PLANE)
-    return ambiguity(readings.omega, ZeroOne().value_and_partials(LABEL.astype(float), readings.mean, readings.variance).value)
+    return ambiguity(
+        readings.omega,
+        ZeroOne().value_and_partials(LABEL.astype(float), readings.mean, readings.variance).value,
+    )
 
 
 def classification_failures(case: Case, certified: Certified) -> dict[str, bool]:
@@ -156,11 +206,15 @@ def classification_failures(case: Case, certified: Certified) -> dict[str, bool]
     failed = {
         "C1 hold-out": wrong.mean() > certificate["hold-out"].value,
         "C2 any rule": gibbs(case, certified.gibbs).mean() > certificate["any rule"].value,
-        "C3 one draw": errs(case, certified.drawn.predict(PLANE)).mean() > certificate["one draw"].value,
+        "C3 one draw": (
+            errs(case, certified.drawn.predict(PLANE)).mean() > certificate["one draw"].value
+        ),
         "C4 silent error": (wrong * ~contradicted).mean() > certificate["silent error"].value,
         "C4 ambiguity": contradicted.mean() > certificate["ambiguity"].value,
         "C5 per locality, all": any(
-            one.value is not None and (speaker == i).any() and wrong[speaker == i].mean() > one.value
+            one.value is not None
+            and (speaker == i).any()
+            and wrong[speaker == i].mean() > one.value
             for i, one in enumerate(certificate.of("per locality"))
         ),
     }
@@ -180,7 +234,9 @@ def whole_failures(case: Case, X: np.ndarray, y: np.ndarray, delta: float) -> di
     model, certificate = certify_without_split(estimator(case), X, y, delta=delta, reference=0)
     failed = {"W1 whole sample": gibbs(case, model).mean() > certificate["W1"].value}
     if len(certificate) > 1:
-        failed["W2 silent error"] = (gibbs(case, model) - apart(model)).mean() > certificate["W2"].value
+        failed["W2 silent error"] = (gibbs(case, model) - apart(model)).mean() > certificate[
+            "W2"
+        ].value
         failed["W3 ambiguity"] = apart(model).mean() > certificate["W3"].value
     return {name: bool(value) for name, value in failed.items()}
 
@@ -206,10 +262,15 @@ def regression_failures(case: Case, certified: Certified) -> dict[str, bool]:
         total += COMBINATIONS["any"].value(readings.omega, losses).mean() / y.shape[1]
     failed = {
         "R1 tolerance": (error > tolerance.details["tolerance"]).mean() > tolerance.value,
-        "R2 squared error": mean_squared.mean() > squared.value**2 or (error > clip).mean() > squared.details["beyond"],
+        "R2 squared error": (
+            mean_squared.mean() > squared.value**2
+            or (error > clip).mean() > squared.details["beyond"]
+        ),
         "R2 explained": explained is not None and 1.0 - mean_squared.mean() / deviation < explained,
         "R3 intervals, all": any(
-            one.value is not None and (speaker == i).any() and (error[speaker == i] <= one.value).mean() < one.details["coverage"]
+            one.value is not None
+            and (speaker == i).any()
+            and (error[speaker == i] <= one.value).mean() < one.details["coverage"]
             for i, one in enumerate(certificate.of("interval"))
         ),
         "C2 any rule": total > certificate["any rule"].value,
@@ -218,10 +279,12 @@ def regression_failures(case: Case, certified: Certified) -> dict[str, bool]:
     return {name: bool(value) for name, value in failed.items()}
 
 
-# -- controls -------------------------------------------------------------------------------------------------------------
+# -- controls --------------------------------------------------------------------------------------
 
 
-def controls(case: Case, X: np.ndarray, y: np.ndarray, evidence: Evidence, delta: float) -> dict[str, bool]:
+def controls(
+    case: Case, X: np.ndarray, y: np.ndarray, evidence: Evidence, delta: float
+) -> dict[str, bool]:
     """Each breaks one condition, so that what it prints is no certificate."""
     model = estimator(case).set_params(inverse_temperature=16.0).fit(X, y)
     m = len(y)
@@ -230,29 +293,41 @@ def controls(case: Case, X: np.ndarray, y: np.ndarray, evidence: Evidence, delta
     return {
         "KL left out": bool(truth > pac_bayes_kl(risk, 0.0, m, delta)),
         "training rows as if sealed": bool(
-            errs(case, model.predict(PLANE)).mean() > clopper_pearson((model.predict(X) != y).sum(), m, delta)
+            errs(case, model.predict(PLANE)).mean()
+            > clopper_pearson((model.predict(X) != y).sum(), m, delta)
         ),
         "core component": bool(truth > model.objective_),
-        "model picked on the sealed rows": bool(errs(case, picked).mean() > clopper_pearson(wrong, len(evidence.y), delta)),
+        "model picked on the sealed rows": bool(
+            errs(case, picked).mean() > clopper_pearson(wrong, len(evidence.y), delta)
+        ),
     }
 
 
 def _picked(evidence: Evidence) -> tuple[np.ndarray, int]:
-    """Of 200 models drawn around the fitted one, that which does best on the sealed rows: its labels, and its errors there."""
+    """Of 200 models drawn around the fitted one, that which does best on the sealed rows: its
+    labels, and its errors there.
+    """
     problem, law, _ = evidence.prior
-    wide = replace(law, coef_scale=_WIDER * law.coef_scale, intercept_scale=_WIDER * law.intercept_scale)
+    wide = replace(
+        law, coef_scale=_WIDER * law.coef_scale, intercept_scale=_WIDER * law.intercept_scale
+    )
     assert evidence.X is not None
-    sealed, plane = problem.rows_of(evidence.X, evidence.target), problem.rows_of(PLANE, np.zeros(len(PLANE)))
+    sealed, plane = (
+        problem.rows_of(evidence.X, evidence.target),
+        problem.rows_of(PLANE, np.zeros(len(PLANE))),
+    )
     best, fewest = drawn(wide, 0), len(evidence.y) + 1
     for seed in range(SEEDS_PICKED):
         one = drawn(wide, seed)
-        wrong = int((np.sign(spoken(routed(one, wide, sealed), "nearest")) != evidence.target).sum())
+        wrong = int(
+            (np.sign(spoken(routed(one, wide, sealed), "nearest")) != evidence.target).sum()
+        )
         if wrong < fewest:
             best, fewest = one, wrong
     return np.where(spoken(routed(best, wide, plane), "nearest") > 0, 1, -1), fewest
 
 
-# -- the experiment -------------------------------------------------------------------------------------------------------
+# -- the experiment --------------------------------------------------------------------------------
 
 
 def compute(task: tuple[Case, int]) -> list[Count]:
@@ -260,7 +335,9 @@ def compute(task: tuple[Case, int]) -> list[Count]:
     failures: dict[tuple[str, float], list[bool]] = {}
     spent: dict[tuple[str, float], float] = {}
 
-    def note(found: dict[str, bool], delta: float, own: Mapping[str, float] = MappingProxyType({})) -> None:
+    def note(
+        found: dict[str, bool], delta: float, own: Mapping[str, float] = MappingProxyType({})
+    ) -> None:
         for name, failed in found.items():
             failures.setdefault((name, delta), []).append(failed)
             spent.setdefault((name, delta), own.get(name, delta))
@@ -269,13 +346,21 @@ def compute(task: tuple[Case, int]) -> list[Count]:
         rng = np.random.default_rng([number, CASES.index(case)])
         X, y = draw(case, rng)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # finite laws repeat rows, and small sets lose localities
+            warnings.simplefilter(
+                "ignore"
+            )  # finite laws repeat rows, and small sets lose localities
             evidence, protocol, _ = sealed_evidence(estimator(case), X, y, random_state=number)
             for delta in DELTAS:
                 if case.task == "classification":
-                    every = dict.fromkeys(CLASSIFICATION, delta)  # also those that say the same as another, with few localities
+                    every = dict.fromkeys(
+                        CLASSIFICATION, delta
+                    )  # also those that say the same as another, with few localities
                     certified = issued(evidence, len(every) * delta, every, protocol, [])
-                    note(classification_failures(case, certified), delta, {"C6 gain": certified.certificate["gain"].delta})
+                    note(
+                        classification_failures(case, certified),
+                        delta,
+                        {"C6 gain": certified.certificate["gain"].delta},
+                    )
                 else:
                     certified = issued(evidence, delta, "each", protocol, [])
                     note(regression_failures(case, certified), delta)
@@ -284,17 +369,26 @@ def compute(task: tuple[Case, int]) -> list[Count]:
                 if case.fit == "known":
                     note(controls(case, X, y, evidence, DELTAS[0]), DELTAS[0])
     return [
-        Count(case.name, batch, name, delta, spent[name, delta], len(values), sum(values), versions())
+        Count(
+            case.name, batch, name, delta, spent[name, delta], len(values), sum(values), versions()
+        )
         for (name, delta), values in failures.items()
     ]
 
 
 def limit(sets: int, delta: float) -> int:
-    """More failures than this have a chance below one in a hundred, if a share delta of the draws fails."""
+    """More failures than this have a chance below one in a hundred, if a share delta of the draws
+    fails.
+    """
     return int(binom.isf(0.01, sets, delta))
 
 
-CONTROLS = ("KL left out", "training rows as if sealed", "core component", "model picked on the sealed rows")
+CONTROLS = (
+    "KL left out",
+    "training rows as if sealed",
+    "core component",
+    "model picked on the sealed rows",
+)
 
 
 def counts(store: Lines[Count], delta: float) -> dict[tuple[str, str], tuple[int, int, float]]:
@@ -309,7 +403,11 @@ def counts(store: Lines[Count], delta: float) -> dict[tuple[str, str], tuple[int
 
 def beyond(store: Lines[Count], delta: float) -> list[tuple[str, str]]:
     """The (statement, case)s that failed more often than their limit."""
-    return [key for key, (failures, sets, own) in counts(store, delta).items() if failures > limit(sets, own)]
+    return [
+        key
+        for key, (failures, sets, own) in counts(store, delta).items()
+        if failures > limit(sets, own)
+    ]
 
 
 def table(store: Lines[Count], delta: float, names: Callable[[str], bool]) -> str:
@@ -317,7 +415,11 @@ def table(store: Lines[Count], delta: float, names: Callable[[str], bool]) -> st
     found = counts(store, delta)
     text = ""
     for task, fit in dict.fromkeys((case.task, case.fit) for case in CASES):
-        cases = [case for case in CASES if (case.task, case.fit) == (task, fit) and any(key[1] == case.name for key in found)]
+        cases = [
+            case
+            for case in CASES
+            if (case.task, case.fit) == (task, fit) and any(key[1] == case.name for key in found)
+        ]
         columns = [name for name in dict.fromkeys(key[0] for key in found) if names(name)]
         columns = [name for name in columns if any((name, case.name) in found for case in cases)]
         rows = []
@@ -331,9 +433,19 @@ def table(store: Lines[Count], delta: float, names: Callable[[str], bool]) -> st
                     continue
                 number = str(cell[0]) if cell[1] == sets else f"{cell[0]} of {cell[1]}"
                 shown.append(f"**{number}**" if cell[0] > limit(cell[1], cell[2]) else number)
-            rows.append([f"m = {case.n_rows}, noise {case.noise:g}", str(sets), str(limit(sets, delta)), *shown])
+            rows.append(
+                [
+                    f"m = {case.n_rows}, noise {case.noise:g}",
+                    str(sets),
+                    str(limit(sets, delta)),
+                    *shown,
+                ]
+            )
         if columns and rows:
-            title = f"{task.capitalize()}, {'the true centres' if fit == 'known' else 'one ball learned where there are two'}"
+            title = (
+                f"{task.capitalize()},"
+                f" {'the true centers' if fit == 'known' else 'one ball learned where there are two'}"
+            )
             text += f"{title}:\n\n" + grid(["", "sets", "limit", *columns], rows) + "\n"
     return text
 
@@ -350,10 +462,16 @@ def main(results: Path | None, output: Path, jobs: int, quick: bool) -> int:
         (output / f"coverage_{round(100 * delta):02d}.md").write_text(text, encoding="utf-8")
         wrong = [key for key in beyond(store, delta) if key[0] not in CONTROLS]
         failed += len(wrong)
-        print(f"delta = {delta}\n\n{text}{f'BEYOND: {wrong}' if wrong else 'every certificate is within its limit'}\n")
+        print(
+            "delta ="
+            f" {delta}\n\n{text}{f'BEYOND: {wrong}' if wrong else 'every certificate is within its limit'}\n"
+        )
     text = table(store, DELTAS[0], CONTROLS.__contains__)
     (output / "coverage_controls.md").write_text(text, encoding="utf-8")
     caught = {key[0] for key in beyond(store, DELTAS[0])}
     passed = [name for name in CONTROLS if name not in caught]
-    print(f"controls, which must be beyond\n\n{text}{f'NOT CAUGHT: {passed}' if passed else 'every control is caught'}")
+    print(
+        "controls, which must be"
+        f" beyond\n\n{text}{f'NOT CAUGHT: {passed}' if passed else 'every control is caught'}"
+    )
     return failed + len(passed)

@@ -16,10 +16,20 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from motlm import vicinity
 
-from .methods import CLASSIFIERS, POINTS, SYNTHETIC, TRUE, drawn_anew, origin, own_search, parts_of, rows_of_case
+from .methods import (
+    CLASSIFIERS,
+    POINTS,
+    SYNTHETIC,
+    TRUE,
+    drawn_anew,
+    origin,
+    own_search,
+    parts_of,
+    rows_of_case,
+)
 from .store import Store
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; shapes differ as well.
+# Okabe and Ito's colors, which color-blind readers can tell apart; shapes differ as well.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 SPLIT = 0
 
@@ -28,7 +38,15 @@ def _scatter(ax: Any, X: np.ndarray, y: np.ndarray) -> None:
     for label, color, marker in ((-1.0, ORANGE, "x"), (1.0, BLUE, "o")):
         some = y == label
         face = {"facecolors": "none", "edgecolors": color} if marker == "o" else {"color": color}
-        ax.scatter(X[some, 0], X[some, 1], s=9, marker=marker, linewidths=0.6, label=f"label {label:+.0f}", **face)
+        ax.scatter(
+            X[some, 0],
+            X[some, 1],
+            s=9,
+            marker=marker,
+            linewidths=0.6,
+            label=f"label {label:+.0f}",
+            **face,
+        )
     ax.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(-2.6, 2.6), ylim=(-1.6, 1.6), aspect="equal")
 
 
@@ -36,7 +54,15 @@ def _stars(ax: Any, points: Any, height: float | None = None) -> None:
     at = np.asarray(points, dtype=float)
     second = at[:, 1] if at.shape[1] > 1 else np.full(len(at), height)
     ax.scatter(
-        at[:, 0], second, marker="*", s=110, color=GREEN, edgecolors="black", linewidths=0.6, zorder=5, label="point of interest"
+        at[:, 0],
+        second,
+        marker="*",
+        s=110,
+        color=GREEN,
+        edgecolors="black",
+        linewidths=0.6,
+        zorder=5,
+        label="point of interest",
     )
 
 
@@ -52,14 +78,25 @@ def _legend(figure: Any, axes: Any) -> None:
     for ax in np.ravel(axes):
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=min(len(entries), columns), frameon=False)
+    figure.legend(
+        entries.values(),
+        entries.keys(),
+        loc="outside lower center",
+        ncols=min(len(entries), columns),
+        frameon=False,
+    )
 
 
 def _jumping(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Seven pieces, flat or straight, with jumps between them: what a global model can follow only by becoming complex."""
+    """Seven pieces, flat or straight, with jumps between them: what a global model can follow only
+    by becoming complex.
+    """
     x = np.sort(rng.uniform(0.0, 7.0, 350))
     piece = np.minimum(x.astype(int), 6)
-    level, slope = np.array([0.0, 2.0, -1.0, 1.0, 3.0, 0.5, 2.5]), np.array([0.0, -1.0, 1.5, 0.0, -2.0, 0.0, 1.0])
+    level, slope = (
+        np.array([0.0, 2.0, -1.0, 1.0, 3.0, 0.5, 2.5]),
+        np.array([0.0, -1.0, 1.5, 0.0, -2.0, 0.0, 1.0]),
+    )
     return x, level[piece] + slope[piece] * (x - piece - 0.5) + 0.12 * rng.standard_normal(len(x))
 
 
@@ -70,11 +107,21 @@ def figure1(store: Store) -> Any:
     sets = ((simple, 0.4 * simple - 1.0 + 0.3 * rng.standard_normal(350), 1), (*_jumping(rng), 25))
     for ax, (x, y, order) in zip(axes, sets, strict=True):
         ax.scatter(x, y, s=6, color=GREY, label="rows")
-        model = make_pipeline(PolynomialFeatures(order), LinearRegression()).fit(x[:, None] / 3.5 - 1, y)
+        model = make_pipeline(PolynomialFeatures(order), LinearRegression()).fit(
+            x[:, None] / 3.5 - 1, y
+        )
         line = np.linspace(0.02, 6.98, 600)
-        ax.plot(line, model.predict(line[:, None] / 3.5 - 1), color=ORANGE, label="least squares polynomial")
+        ax.plot(
+            line,
+            model.predict(line[:, None] / 3.5 - 1),
+            color=ORANGE,
+            label="least squares polynomial",
+        )
         ax.set(
-            xlabel="$x$", ylabel="$y$", title=f"order {order}, R2 {model.score(x[:, None] / 3.5 - 1, y):.3f}", ylim=(-3.2, 5.2)
+            xlabel="$x$",
+            ylabel="$y$",
+            title=f"order {order}, R2 {model.score(x[:, None] / 3.5 - 1, y):.3f}",
+            ylim=(-3.2, 5.2),
         )
     _legend(figure, axes)
     return figure
@@ -87,7 +134,9 @@ def figure2(store: Store) -> Any:
     rng.uniform(0.0, 7.0, 350), rng.standard_normal(350)  # the rows of figure 1
     x, y = _jumping(rng)
     points = [[k + 0.5] for k in range(7)]
-    model = LocalMixtureRegressor(points_of_interest=points, standardize=False, random_state=0).fit(x[:, None], y)
+    model = LocalMixtureRegressor(points_of_interest=points, standardize=False, random_state=0).fit(
+        x[:, None], y
+    )
     figure, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
     figure.suptitle("Figure 2: a mixture of transparent local models on the rows of figure 1")
     _draw_regression(ax, model, x[:, None], y, points)
@@ -97,7 +146,11 @@ def figure2(store: Store) -> Any:
 
 
 def _whose(kind: str) -> str:
-    return " (drawn anew by their recipes)" if any(map(drawn_anew, _cases(kind))) else " (the authors' draws)"
+    return (
+        " (drawn anew by their recipes)"
+        if any(map(drawn_anew, _cases(kind)))
+        else " (the authors' draws)"
+    )
 
 
 def _cases(kind: str) -> list[str]:
@@ -105,7 +158,9 @@ def _cases(kind: str) -> list[str]:
 
 
 def figure3(store: Store) -> Any:
-    figure, axes = _pair(f"Figure 3: synthetic classification sets{_whose('clf')} and their points of interest")
+    figure, axes = _pair(
+        f"Figure 3: synthetic classification sets{_whose('clf')} and their points of interest"
+    )
     for ax, data, number in zip(axes, _cases("clf"), "12", strict=True):
         X, y = rows_of_case(data, origin(data))
         _scatter(ax, X, y)
@@ -144,10 +199,13 @@ def _classified(title: str, known: bool) -> Any:
         _regions(ax, model)
         _scatter(ax, parts.X[0], parts.y[0])
         for locality in model.localities_:
-            ax.add_patch(Circle(locality.center, locality.radius, fill=False, color="black", linewidth=1.4))
+            ax.add_patch(
+                Circle(locality.center, locality.radius, fill=False, color="black", linewidth=1.4)
+            )
         _stars(ax, [locality.center for locality in model.localities_])
         ax.set_title(
-            f"Case {number}: training {model.score(parts.X[0], parts.y[0]):.1%}, test {model.score(parts.X[2], parts.y[2]):.1%}"
+            f"Case {number}: training {model.score(parts.X[0], parts.y[0]):.1%}, test"
+            f" {model.score(parts.X[2], parts.y[2]):.1%}"
         )
     _legend(figure, axes)
     return figure
@@ -158,9 +216,14 @@ def figure5(store: Store) -> Any:
 
 
 def figure6(store: Store) -> Any:
-    figure, axes = _pair("Figure 6: influence of the number of known points, Case 1 (means over the splits)")
+    figure, axes = _pair(
+        "Figure 6: influence of the number of known points, Case 1 (means over the splits)"
+    )
     sizes = list(range(1, len(POINTS["clf_case1"]) + 1))
-    for who, color, label in (("protocol", ORANGE, "paper's protocol"), ("motlm", BLUE, "motlm's search")):
+    for who, color, label in (
+        ("protocol", ORANGE, "paper's protocol"),
+        ("motlm", BLUE, "motlm's search"),
+    ):
         found = {n: store.of("clf_case1", origin("clf_case1"), f"{who} known {n}") for n in sizes}
         have = [n for n in sizes if found[n]]
         if not have:
@@ -171,7 +234,9 @@ def figure6(store: Store) -> Any:
         for part, style in (("train", "--"), ("test", "-")):
             means = [100 * np.mean([getattr(one, part) for one in found[n]]) for n in have]
             text = f"{named}: {'training' if part == 'train' else 'test'}"
-            axes[0].plot(have, means, style, marker="o" if who == "motlm" else "s", color=color, label=text)
+            axes[0].plot(
+                have, means, style, marker="o" if who == "motlm" else "s", color=color, label=text
+            )
         cores = [np.mean([one.core for one in found[n]]) for n in have]
         axes[1].plot(have, cores, "-", marker="o" if who == "motlm" else "s", color=color)
     axes[0].set(xlabel="$n$", ylabel="accuracy (%)", xticks=sizes)
@@ -181,7 +246,9 @@ def figure6(store: Store) -> Any:
 
 
 def figure7(store: Store) -> Any:
-    figure, axes = _pair(f"Figure 7: synthetic regression sets{_whose('reg')} and their points of interest")
+    figure, axes = _pair(
+        f"Figure 7: synthetic regression sets{_whose('reg')} and their points of interest"
+    )
     for ax, data, number in zip(axes, _cases("reg"), "12", strict=True):
         X, y = rows_of_case(data, origin(data))
         ax.scatter(X[:, 0], y, s=6, color=BLUE, label="rows")
@@ -204,8 +271,19 @@ def _draw_regression(ax: Any, model: Any, X: np.ndarray, y: np.ndarray, points: 
     step = 0.05 * (float(y.max()) - low)
     for k, locality in enumerate(model.localities_):
         left, right = locality.center[0] - locality.radius, locality.center[0] + locality.radius
-        ax.plot([left, right], [low - step * (1 + k % 2)] * 2, "|-", color="black", linewidth=1.2, label="localities")
-    _stars(ax, points if points is not None else [one.center for one in model.localities_], low - step * 3.2)
+        ax.plot(
+            [left, right],
+            [low - step * (1 + k % 2)] * 2,
+            "|-",
+            color="black",
+            linewidth=1.2,
+            label="localities",
+        )
+    _stars(
+        ax,
+        points if points is not None else [one.center for one in model.localities_],
+        low - step * 3.2,
+    )
     ax.set(xlabel="$x$", ylabel="$y$")
 
 
@@ -227,15 +305,17 @@ def figure8(store: Store) -> Any:
 
 
 def figure9(store: Store) -> Any:
-    return _classified("Figure 9: mixtures of local linear classifiers, learned points", known=False)
+    return _classified(
+        "Figure 9: mixtures of local linear classifiers, learned points", known=False
+    )
 
 
 def figure10(store: Store) -> Any:
     return _regressed("Figure 10: mixtures of local linear regressors, learned points", known=False)
 
 
-# d, distance, eps, k, tau: the paper does not print its nine settings; these are inside, on and outside the edge, in 1, 5, 30
-# dimensions
+# d, distance, eps, k, tau: the paper does not print its nine settings; these are inside, on and
+# outside the edge, in 1, 5, 30 dimensions
 QMC_SETTINGS = [
     (d, distance, eps, shape, rate)
     for d, eps, shape, rate in ((1, 0.3, 5.0, 5.0), (5, 0.2, 20.0, 15.0), (30, 0.1, 50.0, 40.0))
@@ -244,9 +324,19 @@ QMC_SETTINGS = [
 
 
 def sampled(
-    d: int, distance: float, eps: float, shape: float, rate: float, size: int, repeats: int, quasi: bool, seed: int
+    d: int,
+    distance: float,
+    eps: float,
+    shape: float,
+    rate: float,
+    size: int,
+    repeats: int,
+    quasi: bool,
+    seed: int,
 ) -> np.ndarray:
-    """Upsilon as the mean over so many radii, drawn at random or from scrambled Halton points; one value for each repeat."""
+    """Upsilon as the mean over so many radii, drawn at random or from scrambled Halton points; one
+    value for each repeat.
+    """
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(repeats):
@@ -258,21 +348,35 @@ def sampled(
 
 def figure11(store: Store, repeats: int = 500) -> Any:
     figure, axes = plt.subplots(3, 3, figsize=(11, 8), layout="constrained", sharex=True)
-    figure.suptitle(f"Figure 11: Upsilon by sampling radii; mean and two standard deviations over {repeats} repeats")
+    figure.suptitle(
+        f"Figure 11: Upsilon by sampling radii; mean and two standard deviations over {repeats}"
+        " repeats"
+    )
     sizes = np.arange(10, 101, 10)
     for ax, (d, distance, eps, shape, rate) in zip(axes.ravel(), QMC_SETTINGS, strict=True):
         for quasi, color, shift, label in (
             (False, ORANGE, -1.0, "random radii"),
             (True, BLUE, 1.0, "quasi-random radii (Halton)"),
         ):
-            values = [sampled(d, distance, eps, shape, rate, size, repeats, quasi, size) for size in sizes]
+            values = [
+                sampled(d, distance, eps, shape, rate, size, repeats, quasi, size) for size in sizes
+            ]
             ax.errorbar(
-                sizes + shift, [one.mean() for one in values], [2 * one.std() for one in values],
-                fmt="o", markersize=3, color=color, capsize=2, linewidth=1, label=label,
-            )  # fmt: skip
+                sizes + shift,
+                [one.mean() for one in values],
+                [2 * one.std() for one in values],
+                fmt="o",
+                markersize=3,
+                color=color,
+                capsize=2,
+                linewidth=1,
+                label=label,
+            )
         exact = float(vicinity.upsilon(np.array([distance]), d, eps, shape, rate)[0])
         ax.axhline(exact, color="black", linewidth=1, label="motlm.vicinity.upsilon (exact)")
-        ax.set_title(f"d={d}, distance={distance}, eps={eps}, k={shape:g}, tau={rate:g}", fontsize=9)
+        ax.set_title(
+            f"d={d}, distance={distance}, eps={eps}, k={shape:g}, tau={rate:g}", fontsize=9
+        )
     for ax in axes[-1]:
         ax.set_xlabel("radii")
     _legend(figure, axes)
@@ -281,7 +385,19 @@ def figure11(store: Store, repeats: int = 500) -> Any:
 
 FIGURES: dict[str, Callable[[Store], Any]] = {
     one.__name__: one
-    for one in (figure1, figure2, figure3, figure4, figure5, figure6, figure7, figure8, figure9, figure10, figure11)
+    for one in (
+        figure1,
+        figure2,
+        figure3,
+        figure4,
+        figure5,
+        figure6,
+        figure7,
+        figure8,
+        figure9,
+        figure10,
+        figure11,
+    )
 }
 
 

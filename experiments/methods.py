@@ -1,4 +1,6 @@
-"""The methods, each a function of the prepared parts of one split; hyperparameters are chosen on the validation part."""
+"""The methods, each a function of the prepared parts of one split; hyperparameters are chosen on
+the validation part.
+"""
 
 from __future__ import annotations
 
@@ -40,20 +42,34 @@ from motlm.preprocessing import Parts, prepare, three_parts
 from .store import Key, Record, versions
 
 SYNTHETIC = ("clf_case1", "clf_case2", "reg_case1", "reg_case2")
-POINTS = {  # the true points of interest; of Case 1 also the three that the paper adds to see the influence of n
+# the true points of interest; of Case 1 also the three that the paper adds to see the influence of
+# n
+POINTS = {
     "clf_case1": [[-1.0, 0.0], [1.0, 0.0], [-2.0, -1.0], [2.0, 1.0], [-1.0, 0.5]],
     "clf_case2": [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]],
     "reg_case1": [[0.0189]],
     "reg_case2": [[-0.5086], [0.5086]],
 }
-RECIPES = {"clf_case1": make_clf_case1, "clf_case2": make_clf_case2, "reg_case1": make_reg_case1, "reg_case2": make_reg_case2}
-TRUE = {"clf_case1": 2, "clf_case2": 3, "reg_case1": 1, "reg_case2": 2}  # how many localities there are
+RECIPES = {
+    "clf_case1": make_clf_case1,
+    "clf_case2": make_clf_case2,
+    "reg_case1": make_reg_case1,
+    "reg_case2": make_reg_case2,
+}
+TRUE = {
+    "clf_case1": 2,
+    "clf_case2": 3,
+    "reg_case1": 1,
+    "reg_case2": 2,
+}  # how many localities there are
 PUBLISHED_TEMPERATURES = np.arange(1.0, 5.1, 0.25)  # lambda': lambda is lambda' * rows / n
 OPTIONAL = {"EBM": "interpret", "linear tree": "lineartree"}  # method: package
 
 
 def drawn_anew(data: str) -> bool:
-    """Whether the authors' own draw of a synthetic set is not to be had, so that its recipe is drawn from again."""
+    """Whether the authors' own draw of a synthetic set is not to be had, so that its recipe is
+    drawn from again.
+    """
     return data in SYNTHETIC and not (data_folder() / "synthetic" / f"{data}.csv").is_file()
 
 
@@ -80,15 +96,21 @@ def _loaded(data: str) -> Any:
 
 
 def prepared_alike(key: Key) -> bool:
-    """Whether both preparations give the same parts, as they do where no column inflates another's variance."""
+    """Whether both preparations give the same parts, as they do where no column inflates another's
+    variance.
+    """
     if key.data in SYNTHETIC:
         return False
     try:
-        paper, sound = (parts_of(key.data, preparation, key.split) for preparation in ("paper", "sound"))
+        paper, sound = (
+            parts_of(key.data, preparation, key.split) for preparation in ("paper", "sound")
+        )
     except OSError:
         return False  # that there is no such file is said when it is wanted
     return all(
-        np.array_equal(a, b) for one, other in ((paper.X, sound.X), (paper.y, sound.y)) for a, b in zip(one, other, strict=True)
+        np.array_equal(a, b)
+        for one, other in ((paper.X, sound.X), (paper.y, sound.y))
+        for a, b in zip(one, other, strict=True)
     )
 
 
@@ -115,7 +137,7 @@ def best(candidates: Iterable[tuple[str, BaseEstimator]], parts: Parts) -> Fitte
     return found
 
 
-# -- the mixture ----------------------------------------------------------------------------------------------------------
+# -- the mixture -----------------------------------------------------------------------------------
 
 
 def _estimator(classification: bool) -> Any:
@@ -131,15 +153,19 @@ def own_search(parts: Parts, data: str, split: int, n: int | str, points: Any = 
     options: dict[str, Any] = {"max_localities": 4} if n == "auto" else {}
     if data in SYNTHETIC:
         options["standardize"] = False  # the true balls are round in the units of the data
-    model = _estimator(is_classification(parts, data))(n, points_of_interest=points, random_state=split, **options)
+    model = _estimator(is_classification(parts, data))(
+        n, points_of_interest=points, random_state=split, **options
+    )
     model.fit(parts.X[0], parts.y[0], X_val=parts.X[1], y_val=parts.y[1])
     return Fitted(model, _said(model))
 
 
 def paper_protocol(parts: Parts, data: str, split: int, n: int, points: Any = None) -> Fitted:
-    """17 values of lambda', NAdam, 10 n random restarts each; the best by the objective, lambda' by the validation score.
+    """17 values of lambda', NAdam, 10 n random restarts each; the best by the objective, lambda' by
+    the validation score.
 
-    The gradient is the exact one, and a restart is chosen by the training objective as the paper says.
+    The gradient is the exact one, and a restart is chosen by the training objective as the paper
+    says.
     """
     classification = is_classification(parts, data)
     options: dict[str, Any] = {"coef_scale": "unit"} if classification else {}
@@ -158,12 +184,15 @@ def paper_protocol(parts: Parts, data: str, split: int, n: int, points: Any = No
         ).fit(parts.X[0], parts.y[0])
         score = model.score(parts.X[1], parts.y[1])
         if score > top:
-            found, top = Fitted(model, f"lambda'={value:g}/{max(n, 1)} n={len(model.localities_)}"), score
+            found, top = (
+                Fitted(model, f"lambda'={value:g}/{max(n, 1)} n={len(model.localities_)}"),
+                score,
+            )
     assert found is not None
     return found
 
 
-# -- the others -----------------------------------------------------------------------------------------------------------
+# -- the others ------------------------------------------------------------------------------------
 
 
 def _scaled(model: Any) -> TransformedTargetRegressor:
@@ -175,7 +204,12 @@ def league(parts: Parts, split: int, n_experts: int) -> Fitted:
     rows = len(parts.X[0])
     return best(
         (
-            (f"C={c:g} m", LeagueOfExperts(n_experts, expert=LinearSVC(C=c * rows, dual=False), random_state=split))
+            (
+                f"C={c:g} m",
+                LeagueOfExperts(
+                    n_experts, expert=LinearSVC(C=c * rows, dual=False), random_state=split
+                ),
+            )
             for c in np.arange(0.5, 9.6, 0.5)
         ),
         parts,
@@ -219,7 +253,9 @@ def _ebm(classification: bool) -> Callable[[int], Any]:
     def make(split: int) -> Any:
         from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
-        return (ExplainableBoostingClassifier if classification else ExplainableBoostingRegressor)(random_state=split, n_jobs=1)
+        return (ExplainableBoostingClassifier if classification else ExplainableBoostingRegressor)(
+            random_state=split, n_jobs=1
+        )
 
     return make
 
@@ -228,7 +264,11 @@ def _linear_tree(classification: bool) -> Callable[[Parts, int], Fitted]:
     def run(parts: Parts, split: int) -> Fitted:
         from lineartree import LinearTreeClassifier, LinearTreeRegressor
 
-        kind, leaf = (LinearTreeClassifier, LogisticRegression()) if classification else (LinearTreeRegressor, Ridge(alpha=1e-3))
+        kind, leaf = (
+            (LinearTreeClassifier, LogisticRegression())
+            if classification
+            else (LinearTreeRegressor, Ridge(alpha=1e-3))
+        )
         return best(((f"depth={depth}", kind(leaf, max_depth=depth)) for depth in (1, 2)), parts)
 
     return run
@@ -245,7 +285,9 @@ CLASSIFIERS: dict[str, Callable[[Parts, int], Fitted]] = {
     "KMeans + linear": _clustered(ClusteredLinearClassifier),
     "tree, depth 4": _single(lambda split: DecisionTreeClassifier(max_depth=4, random_state=split)),
     "random forest": _single(lambda split: RandomForestClassifier(200, random_state=split)),
-    "HistGradientBoosting": _single(lambda split: HistGradientBoostingClassifier(random_state=split)),
+    "HistGradientBoosting": _single(
+        lambda split: HistGradientBoostingClassifier(random_state=split)
+    ),
     "EBM": _single(_ebm(True)),
     "linear tree": _linear_tree(True),
 }
@@ -253,11 +295,15 @@ REGRESSORS: dict[str, Callable[[Parts, int], Fitted]] = {
     "least squares": _single(lambda split: LinearRegression()),
     "linear SVR": _linear_svr,
     "Gaussian SVR": _gaussian_svr,
-    "ridge": lambda parts, split: best(((f"alpha={a:g}", Ridge(alpha=a)) for a in PENALTIES[:5]), parts),
+    "ridge": lambda parts, split: best(
+        ((f"alpha={a:g}", Ridge(alpha=a)) for a in PENALTIES[:5]), parts
+    ),
     "KMeans + linear": _clustered(ClusteredLinearRegressor),
     "tree, depth 4": _single(lambda split: DecisionTreeRegressor(max_depth=4, random_state=split)),
     "random forest": _single(lambda split: RandomForestRegressor(200, random_state=split)),
-    "HistGradientBoosting": _single(lambda split: HistGradientBoostingRegressor(random_state=split)),
+    "HistGradientBoosting": _single(
+        lambda split: HistGradientBoostingRegressor(random_state=split)
+    ),
     "EBM": _single(_ebm(False)),
     "linear tree": _linear_tree(False),
 }
@@ -279,27 +325,38 @@ def unusable(method: str) -> str:
 
 
 def _fitted(key: Key, parts: Parts) -> Fitted:
-    """Methods of the mixture are named "motlm n=2", "protocol n=2", "motlm auto", "motlm known 2", "protocol known 2"."""
+    """Methods of the mixture are named "motlm n=2", "protocol n=2", "motlm auto", "motlm known 2",
+    "protocol known 2".
+    """
     who, _, what = key.method.partition(" ")
     if who in ("motlm", "protocol"):
         run: Any = own_search if who == "motlm" else paper_protocol
         if what.startswith("known"):
             points = POINTS[key.data][: int(what.split()[1])]
             return run(parts, key.data, key.split, len(points), points)
-        return run(parts, key.data, key.split, "auto" if what == "auto" else int(what.removeprefix("n=")))
-    return (CLASSIFIERS if is_classification(parts, key.data) else REGRESSORS)[key.method](parts, key.split)
+        return run(
+            parts, key.data, key.split, "auto" if what == "auto" else int(what.removeprefix("n="))
+        )
+    return (CLASSIFIERS if is_classification(parts, key.data) else REGRESSORS)[key.method](
+        parts, key.split
+    )
 
 
 def compute(key: Key) -> Record:
     parts = parts_of(key.data, key.preparation, key.split)
-    with warnings.catch_warnings(record=True) as said:  # of localities without rows, and of solvers stopped as published
+    with warnings.catch_warnings(
+        record=True
+    ) as said:  # of localities without rows, and of solvers stopped as published
         warnings.simplefilter("always")
         began = time.perf_counter()
         fitted = _fitted(key, parts)
         seconds = time.perf_counter() - began
         if any(str(one.message).startswith("interrupted") for one in said):
-            raise KeyboardInterrupt  # the model is the best found so far, not what an undisturbed run would find
-        train, valid, test = (float(fitted.model.score(X, y)) for X, y in zip(parts.X, parts.y, strict=True))
+            # the model is the best found so far, not what an undisturbed run would find
+            raise KeyboardInterrupt
+        train, valid, test = (
+            float(fitted.model.score(X, y)) for X, y in zip(parts.X, parts.y, strict=True)
+        )
     unit = 1.0 if is_classification(parts, key.data) else float(np.var(parts.y[0]))
     mixture = hasattr(fitted.model, "gibbs_risk_")
     return Record(

@@ -14,7 +14,10 @@ SIZES = {"classification": ("n=1", "n=2"), "regression": ("n=0", "n=1", "n=2", "
 PREPARATIONS = ("paper", "sound")
 SETS = {task: [one.name for one in KEEL if one.task == task] for task in SIZES}
 PEERS = {"classification": tuple(CLASSIFIERS), "regression": tuple(REGRESSORS)}
-MACHINES = {"clf": ("linear SVM", "Gaussian SVM"), "reg": ("least squares", "linear SVR", "Gaussian SVR")}  # of tables 3 and 5
+MACHINES = {
+    "clf": ("linear SVM", "Gaussian SVM"),
+    "reg": ("least squares", "linear SVR", "Gaussian SVR"),
+}  # of tables 3 and 5
 RIVALS = {"classification": ("LoE 2", "LoE 3"), "regression": MACHINES["reg"]}  # of tables 9 and 10
 FEW = {"EBM": 2}  # slow, a minute or more a fit: so many splits, in the paper's preparation alone
 
@@ -35,7 +38,10 @@ def known(kind: str, splits: int) -> list[Key]:
     for data in SYNTHETIC:
         if data.startswith(kind):
             keys += _keys(
-                [data], origin(data), [*MACHINES[kind], f"motlm known {TRUE[data]}", f"protocol known {TRUE[data]}"], splits
+                [data],
+                origin(data),
+                [*MACHINES[kind], f"motlm known {TRUE[data]}", f"protocol known {TRUE[data]}"],
+                splits,
             )
     return keys
 
@@ -44,7 +50,9 @@ def learned(kind: str, splits: int) -> list[Key]:
     keys = []
     for data in SYNTHETIC:
         if data.startswith(kind):
-            keys += _keys([data], origin(data), [f"motlm n={TRUE[data]}", f"protocol n={TRUE[data]}"], splits)
+            keys += _keys(
+                [data], origin(data), [f"motlm n={TRUE[data]}", f"protocol n={TRUE[data]}"], splits
+            )
     return keys
 
 
@@ -52,7 +60,12 @@ def real(task: str, splits: int) -> list[Key]:
     """Own search in both preparations, the paper's protocol, and the rivals of the paper's table."""
     keys = _keys(SETS[task], "paper", [f"protocol {size}" for size in SIZES[task]], splits)
     for preparation in PREPARATIONS:
-        keys += _keys(SETS[task], preparation, [*(f"motlm {size}" for size in SIZES[task]), "motlm auto", *RIVALS[task]], splits)
+        keys += _keys(
+            SETS[task],
+            preparation,
+            [*(f"motlm {size}" for size in SIZES[task]), "motlm auto", *RIVALS[task]],
+            splits,
+        )
     return keys
 
 
@@ -67,4 +80,9 @@ def peers(splits: int) -> list[Key]:
 
 def influence(splits: int) -> list[Key]:
     sizes = range(1, len(POINTS["clf_case1"]) + 1)
-    return _keys(["clf_case1"], origin("clf_case1"), [f"{who} known {n}" for n in sizes for who in ("motlm", "protocol")], splits)
+    return _keys(
+        ["clf_case1"],
+        origin("clf_case1"),
+        [f"{who} known {n}" for n in sizes for who in ("motlm", "protocol")],
+        splits,
+    )

@@ -1,4 +1,6 @@
-"""What the paper prints, by its own table numbers. Accuracies are percentages there and shares here."""
+"""What the paper prints, by its own table numbers. Accuracies are percentages there and shares
+here.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,13 @@ CLASSIFICATION = {
 
 # Table 10: test R2, n = 0 .. 4; least squares (printed as "L SVR"); Gaussian SVR.
 REGRESSION = {
-    name: dict(zip(("n=0", "n=1", "n=2", "n=3", "n=4", "least squares", "Gaussian SVR"), values, strict=True))
+    name: dict(
+        zip(
+            ("n=0", "n=1", "n=2", "n=3", "n=4", "least squares", "Gaussian SVR"),
+            values,
+            strict=True,
+        )
+    )
     for name, values in {
         "autoMPG8": (0.64, 0.65, 0.66, 0.65, 0.65, 0.64, 0.66),
         "baseball": (0.63, 0.63, 0.58, 0.61, 0.62, 0.65, 0.61),

@@ -1,4 +1,6 @@
-"""Computing what is missing: several processes, a line of progress with the time left; a killed run goes on."""
+"""Computing what is missing: several processes, a line of progress with the time left; a killed run
+goes on.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from motlm.datasets import data_folder
 from .methods import compute, prepared_alike
 from .store import Key, Record, Store
 
-GUESS = {"protocol": 25.0, "motlm": 8.0, "LoE": 5.0, "EBM": 60.0}  # seconds, until one of the kind has been measured
+GUESS = {
+    "protocol": 25.0,
+    "motlm": 8.0,
+    "LoE": 5.0,
+    "EBM": 60.0,
+}  # seconds, until one of the kind has been measured
 
 
 class Progress:
@@ -28,7 +35,9 @@ class Progress:
         self.slow_limit = slow_limit  # seconds
         self.left = dict.fromkeys(keys)
         self.total = len(keys)
-        self.seen: dict[tuple[str, ...], tuple[float, int]] = defaultdict(lambda: (0.0, 0))  # seconds, of so many
+        self.seen: dict[tuple[str, ...], tuple[float, int]] = defaultdict(
+            lambda: (0.0, 0)
+        )  # seconds, of so many
         for record in store.records.values():
             self._learn(record)
         self.terminal = sys.stderr.isatty()
@@ -50,7 +59,9 @@ class Progress:
         return GUESS.get(who, 1.0)
 
     def order(self, key: Key) -> tuple[int, int, float]:
-        """The paper's protocol last and split by split, so that it covers whole splits when time is over."""
+        """The paper's protocol last and split by split, so that it covers whole splits when time is
+        over.
+        """
         slow = key.method.startswith("protocol")
         return (1, key.split, self._expected(key)) if slow else (0, 0, -self._expected(key))
 
@@ -63,13 +74,19 @@ class Progress:
             return
         self._learn(record)
         quick, slow = (
-            sum(self._expected(one) for one in self.left if one.method.startswith("protocol") == kind) / self.jobs
+            sum(
+                self._expected(one)
+                for one in self.left
+                if one.method.startswith("protocol") == kind
+            )
+            / self.jobs
             for kind in (False, True)
         )
         left = quick + min(slow, self.slow_limit)
         done = self.total - len(self.left)
         line = (
-            f"[{done}/{self.total}] {time.time() - self.began:5.0f} s, about {_clock(left)} left; {_name(key)}: {record.test:.4f}"
+            f"[{done}/{self.total}] {time.time() - self.began:5.0f} s, about {_clock(left)} left;"
+            f" {_name(key)}: {record.test:.4f}"
         )
         self._print(line)
 
@@ -90,24 +107,42 @@ def _name(key: Key) -> str:
 
 def _clock(seconds: float) -> str:
     minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min" if minutes else f"{seconds:.0f} s"
+    return (
+        f"{minutes // 60} h {minutes % 60:02d} min"
+        if minutes >= 60
+        else f"{minutes} min"
+        if minutes
+        else f"{seconds:.0f} s"
+    )
 
 
 def _attempt(key: Key, folder: Path) -> tuple[Key, Record | None, str]:
-    os.environ["MOTLM_DATA"] = str(folder)  # a worker process may be older than the caller's setting
+    os.environ["MOTLM_DATA"] = str(
+        folder
+    )  # a worker process may be older than the caller's setting
     try:
         return key, compute(key), ""
-    except Exception as error:  # one that fails must not take the others with it; it is said, and tried again next time
+    # one that fails must not take the others with it; it is said, and tried again next time
+    except Exception as error:
         return key, None, f"{type(error).__name__}: {error}"
 
 
 def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) -> int:
-    """Compute the missing records; the number of those that failed. The paper's protocol gets so many hours.
+    """Compute the missing records; the number of those that failed. The paper's protocol gets so
+    many hours.
 
     Where both preparations give the same rows, one record serves for both.
     """
-    missing = [key for key in store.missing(keys) if protocol_hours > 0 or not key.method.startswith("protocol")]
-    twins = {key: replace(key, preparation="paper") for key in missing if key.preparation == "sound" and prepared_alike(key)}
+    missing = [
+        key
+        for key in store.missing(keys)
+        if protocol_hours > 0 or not key.method.startswith("protocol")
+    ]
+    twins = {
+        key: replace(key, preparation="paper")
+        for key in missing
+        if key.preparation == "sound" and prepared_alike(key)
+    }
     asked = set(keys)
     missing = [key for key in missing if twins.get(key) not in asked]
     progress = Progress(store, missing, jobs, 3600 * protocol_hours)
@@ -124,7 +159,9 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
             yield key
 
     if jobs == 1:
-        attempts: Iterator[tuple[Key, Record | None, str]] = (_attempt(key, folder) for key in in_time())
+        attempts: Iterator[tuple[Key, Record | None, str]] = (
+            _attempt(key, folder) for key in in_time()
+        )
     else:
         attempts = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)(
             delayed(_attempt)(key, folder) for key in in_time()
@@ -141,8 +178,8 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
             store.add(replace(store.records[twin], preparation="sound"))
     if progress.left:
         print(
-            f"{len(progress.left)} records of the paper's protocol left out: --protocol-hours {protocol_hours:g} is over; the "
-            "same command goes on with them.",
+            f"{len(progress.left)} records of the paper's protocol left out: --protocol-hours"
+            f" {protocol_hours:g} is over; the same command goes on with them.",
             file=sys.stderr,
         )
     return progress.failed

@@ -1,4 +1,6 @@
-"""The results file: one line for each (data set, preparation, method, split), written as it is computed."""
+"""The results file: one line for each (data set, preparation, method, split), written as it is
+computed.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class Key:
     """What is computed once."""
 
     data: str
-    preparation: str  # "paper", "sound"; of the synthetic sets "none", or "recipe" where they were drawn anew
+    # "paper", "sound"; of the synthetic sets "none", or "recipe" where they were drawn anew
+    preparation: str
     method: str
     split: int
 
@@ -66,8 +69,8 @@ def source() -> str:
 
 def versions() -> str:
     return (
-        f"motlm {motlm.__version__} ({source()}), Python {platform.python_version()}, NumPy {numpy.__version__}, "
-        f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+        f"motlm {motlm.__version__} ({source()}), Python {platform.python_version()}, NumPy"
+        f" {numpy.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
     )
 
 
@@ -90,7 +93,9 @@ R = TypeVar("R", bound=Kept)
 
 
 class Lines(Generic[R]):
-    """Records on disk. A line that a killed run left half-written does not count, and goes when the next one is written."""
+    """Records on disk. A line that a killed run left half-written does not count, and goes when the
+    next one is written.
+    """
 
     def __init__(self, path: Path, kind: type[R]) -> None:
         self.path, self.kind = path, kind
@@ -102,7 +107,10 @@ class Lines(Generic[R]):
             self._whole = content.rfind(b"\n") + 1
             reader = csv.DictReader(io.StringIO(content[: self._whole].decode(), newline=""))
             if reader.fieldnames not in (None, list(self.columns)):
-                raise SystemExit(f"{path} has other columns than {', '.join(self.columns)}; move it away to begin anew.")
+                raise SystemExit(
+                    f"{path} has other columns than {', '.join(self.columns)}; move it away to"
+                    " begin anew."
+                )
             for row in reader:
                 self._take(row, reader.line_num)
 
@@ -110,7 +118,9 @@ class Lines(Generic[R]):
         try:
             record = self.kind(**{name: read(row[name]) for name, read in self.columns.items()})
         except (TypeError, ValueError) as error:
-            raise SystemExit(f"{self.path}, line {line}: not a record ({error}); remove the line.") from None
+            raise SystemExit(
+                f"{self.path}, line {line}: not a record ({error}); remove the line."
+            ) from None
         self.records[record.key] = record
 
     def _mend(self) -> None:
@@ -128,7 +138,9 @@ class Lines(Generic[R]):
                 writer.writeheader()
             for record in records:
                 values = {name: getattr(record, name) for name in self.columns}
-                writer.writerow({name: "" if value is None else value for name, value in values.items()})
+                writer.writerow(
+                    {name: "" if value is None else value for name, value in values.items()}
+                )
             stream.flush()
             os.fsync(stream.fileno())
         self._whole = self.path.stat().st_size
@@ -146,9 +158,15 @@ class Store(Lines[Record]):
 
     def of(self, data: str, preparation: str, method: str) -> list[Record]:
         """The records of a method on a data set, by split."""
-        found = [one for one in self.records.values() if (one.data, one.preparation, one.method) == (data, preparation, method)]
+        found = [
+            one
+            for one in self.records.values()
+            if (one.data, one.preparation, one.method) == (data, preparation, method)
+        ]
         return sorted(found, key=lambda one: one.split)
 
     def others(self, keys: Iterable[Key]) -> int:
         """How many of these records another state of the library has computed."""
-        return sum(source() not in self.records[key].versions for key in keys if key in self.records)
+        return sum(
+            source() not in self.records[key].versions for key in keys if key in self.records
+        )

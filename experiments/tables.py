@@ -18,7 +18,10 @@ PART_NAMES = {"train": "training", "valid": "validation", "test": "test"}
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + "|".join([":--"] + ["--:"] * (len(header) - 1)) + "|"]
+    lines = [
+        "| " + " | ".join(header) + " |",
+        "|" + "|".join([":--"] + ["--:"] * (len(header) - 1)) + "|",
+    ]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
@@ -53,7 +56,10 @@ def paired(ours: Sequence[Record], theirs: Sequence[Record], scale: float) -> st
     if not len(gaps):
         return ""
     wins, losses = int((gaps > 1e-12).sum()), int((gaps < -1e-12).sum())
-    return f"{scale * gaps.mean():+.{1 if scale == 100 else 3}f} ({wins}/{len(gaps) - wins - losses}/{losses})"
+    return (
+        f"{scale * gaps.mean():+.{1 if scale == 100 else 3}f}"
+        f" ({wins}/{len(gaps) - wins - losses}/{losses})"
+    )
 
 
 def synthetic_scores(store: Store, kind: str) -> str:
@@ -61,7 +67,10 @@ def synthetic_scores(store: Store, kind: str) -> str:
     scale, digits = (100.0, 2) if kind == "clf" else (1.0, 4)
     machines = plan.MACHINES[kind]
     header = ["data set"] + [
-        f"{one}, {who}" for one in machines for who in ("paper", "ours") if one != "linear SVR" or who == "ours"
+        f"{one}, {who}"
+        for one in machines
+        for who in ("paper", "ours")
+        if one != "linear SVR" or who == "ours"
     ]
     header += ["mixture, paper", "mixture, paper's protocol", "mixture, motlm's search"]
     rows = []
@@ -76,7 +85,10 @@ def synthetic_scores(store: Store, kind: str) -> str:
                     row.append(_printed(published.KNOWN[data][one][j], scale, digits))
                 row.append(cell(store.of(data, origin(data), one), scale, pick))
             row.append(_printed(published.KNOWN[data]["mixture"][j], scale, digits))
-            row += [cell(store.of(data, origin(data), f"{who} known {TRUE[data]}"), scale, pick) for who in ("protocol", "motlm")]
+            row += [
+                cell(store.of(data, origin(data), f"{who} known {TRUE[data]}"), scale, pick)
+                for who in ("protocol", "motlm")
+            ]
             rows.append(row)
     return grid(header, rows)
 
@@ -91,7 +103,10 @@ def synthetic_risks(store: Store, kind: str, which: str) -> str:
             name = f"known {TRUE[data]}" if which == "known" else f"n={TRUE[data]}"
             for j, what in enumerate(("gibbs_risk", "core")):
                 label = "empirical Gibbs risk" if what == "gibbs_risk" else "core component"
-                ours = [cell(store.of(data, origin(data), f"{who} {name}"), 1.0, _field(what)) for who in ("protocol", "motlm")]
+                ours = [
+                    cell(store.of(data, origin(data), f"{who} {name}"), 1.0, _field(what))
+                    for who in ("protocol", "motlm")
+                ]
                 rows.append([f"{CASES[data]}, {label}", f"{paper[data][j]:.4f}", *ours])
     return grid(header, rows)
 
@@ -107,9 +122,17 @@ def synthetic_learned(store: Store, kind: str) -> str:
                     cell(store.of(data, origin(data), f"{who} n={TRUE[data]}"), scale, _field(part))
                     for who in ("protocol", "motlm")
                 ]
-                rows.append([f"{CASES[data]}, {PART_NAMES[part]}", _printed(published.LEARNED[data][j], scale, digits), *ours])
+                rows.append(
+                    [
+                        f"{CASES[data]}, {PART_NAMES[part]}",
+                        _printed(published.LEARNED[data][j], scale, digits),
+                        *ours,
+                    ]
+                )
     return (
-        grid(["data set", "paper", "paper's protocol", "motlm's search"], rows) + "\n" + synthetic_risks(store, kind, "learned")
+        grid(["data set", "paper", "paper's protocol", "motlm's search"], rows)
+        + "\n"
+        + synthetic_risks(store, kind, "learned")
     )
 
 
@@ -132,7 +155,11 @@ def real(store: Store, task: str) -> str:
             printed = "" if value is None else _printed(value, scale, digits)
             ours = [
                 cell(store.of(data, preparation, f"{who} {column}"), scale, _test)
-                for who, preparation in (("protocol", "paper"), ("motlm", "paper"), ("motlm", "sound"))
+                for who, preparation in (
+                    ("protocol", "paper"),
+                    ("motlm", "paper"),
+                    ("motlm", "sound"),
+                )
             ]
             rows.append([first, column, printed, *ours])
             first = ""
@@ -156,12 +183,27 @@ def _rivals(store: Store, task: str) -> str:
         first = f"**{TITLES[data]}**"
         for rival in plan.RIVALS[task]:
             value = published.REAL[data].get(rival)
-            ours = [cell(store.of(data, preparation, rival), scale, _test) for preparation in plan.PREPARATIONS]
-            gaps = [
-                paired(store.of(data, preparation, "motlm auto"), store.of(data, preparation, rival), scale)
+            ours = [
+                cell(store.of(data, preparation, rival), scale, _test)
                 for preparation in plan.PREPARATIONS
             ]
-            rows.append([first, rival, "" if value is None else _printed(value, scale, digits), *ours, *gaps])
+            gaps = [
+                paired(
+                    store.of(data, preparation, "motlm auto"),
+                    store.of(data, preparation, rival),
+                    scale,
+                )
+                for preparation in plan.PREPARATIONS
+            ]
+            rows.append(
+                [
+                    first,
+                    rival,
+                    "" if value is None else _printed(value, scale, digits),
+                    *ours,
+                    *gaps,
+                ]
+            )
             first = ""
     return grid(header, rows)
 
@@ -179,7 +221,11 @@ def peers(store: Store) -> str:
     for task, names in plan.PEERS.items():
         scale = 100.0 if task == "classification" else 1.0
         for preparation in plan.PREPARATIONS:
-            every = [name for name in names if any(store.of(data, preparation, name) for data in plan.SETS[task])]
+            every = [
+                name
+                for name in names
+                if any(store.of(data, preparation, name) for data in plan.SETS[task])
+            ]
             header = [f"{task}, {preparation} preparation", "motlm auto", *every]
             rows, gaps = [], []
             for data in plan.SETS[task]:
@@ -188,15 +234,22 @@ def peers(store: Store) -> str:
                 rows.append([TITLES[data], *means])
                 gaps.append([TITLES[data], *(paired(found[0], some, scale) for some in found[1:])])
             text += grid(header, rows) + "\n"
-            text += "The mixture less each, and on how many splits it is better / equal / worse:\n\n"
+            text += (
+                "The mixture less each, and on how many splits it is better / equal / worse:\n\n"
+            )
             text += grid([header[0], *every], gaps) + "\n"
     run = {key.method for key in store.records}
-    absent = [f"{name} (package {OPTIONAL[name]}: {unusable(name)})" for name in OPTIONAL if name not in run and unusable(name)]
+    absent = [
+        f"{name} (package {OPTIONAL[name]}: {unusable(name)})"
+        for name in OPTIONAL
+        if name not in run and unusable(name)
+    ]
     return text + (f"Not run: {'; '.join(absent)}.\n" if absent else "")
 
 
 def verdicts(store: Store) -> str:
-    """Own search against the best column of the paper's own method, and against its Gaussian SVR, in the paper's preparation.
+    """Own search against the best column of the paper's own method, and against its Gaussian SVR,
+    in the paper's preparation.
 
     "auto" is chosen on validation rows; the best n on test rows, as the paper's best column is.
     """
@@ -205,8 +258,14 @@ def verdicts(store: Store) -> str:
         task = "classification" if data in published.CLASSIFICATION else "regression"
         scale = 100.0 if task == "classification" else 1.0
         best = max(value for name, value in columns.items() if name in published.OWN)
-        ours = {size: store.of(data, "paper", f"motlm {size}") for size in (*plan.SIZES[task], "auto")}
-        means = {size: float(np.mean([one.test for one in found])) for size, found in ours.items() if found}
+        ours = {
+            size: store.of(data, "paper", f"motlm {size}") for size in (*plan.SIZES[task], "auto")
+        }
+        means = {
+            size: float(np.mean([one.test for one in found]))
+            for size, found in ours.items()
+            if found
+        }
         sizes = [size for size in means if size != "auto"]
         if "auto" not in means or not sizes:
             continue
@@ -215,7 +274,9 @@ def verdicts(store: Store) -> str:
         row = [TITLES[data], _printed(best, scale, 2)]
         row += [cell(ours["auto"], scale, _test), _as_good(means["auto"], best, scale)]
         row += [f"{cell(ours[top], scale, _test)}, {top}", _as_good(means[top], best, scale)]
-        row += ["", ""] if svr is None else [_printed(svr, 1.0, 2), _as_good(means["auto"], svr, 1.0)]
+        row += (
+            ["", ""] if svr is None else [_printed(svr, 1.0, 2), _as_good(means["auto"], svr, 1.0)]
+        )
         rows.append(row)
     header = [
         "data set",
@@ -236,10 +297,19 @@ def _as_good(ours: float, theirs: float, scale: float) -> str:
 
 
 def fewer(store: Store, task: str) -> str:
-    """How often a fit ended with fewer localities than it was asked for, since no row belonged to the others."""
-    asked = [one for one in store.records.values() if one.data in plan.SETS[task] and one.method.startswith("motlm n=")]
+    """How often a fit ended with fewer localities than it was asked for, since no row belonged to
+    the others.
+    """
+    asked = [
+        one
+        for one in store.records.values()
+        if one.data in plan.SETS[task] and one.method.startswith("motlm n=")
+    ]
     less = [one for one in asked if int(one.chosen.split("n=")[1]) < int(one.method.split("n=")[1])]
     if not less:
         return ""
     names = ", ".join(sorted({TITLES[one.data] for one in less}))
-    return f"In {len(less)} of {len(asked)} fits of motlm with a given n, localities without any row were dropped ({names}).\n"
+    return (
+        f"In {len(less)} of {len(asked)} fits of motlm with a given n, localities without any row"
+        f" were dropped ({names}).\n"
+    )

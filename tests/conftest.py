@@ -1,4 +1,6 @@
-"""Shared fixtures. The environment variable makes scikit-learn's array-API check run instead of being skipped."""
+"""Shared fixtures. The environment variable makes scikit-learn's array-API check run instead of
+being skipped.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before anything imports scipy
 import numpy as np
 import pytest
 
-collect_ignore = ["reference/make_vicinity_reference.py"]  # needs python-flint, which the tests do not
+collect_ignore = [
+    "reference/make_vicinity_reference.py"
+]  # needs python-flint, which the tests do not
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 

@@ -26,7 +26,9 @@ def random_posterior(rng: np.random.Generator, n: int, d: int, vicinity: Vicinit
     )
 
 
-def random_rows(rng: np.random.Generator, m: int, posterior: Posterior, vicinity: Vicinity, loss: Loss) -> Rows:
+def random_rows(
+    rng: np.random.Generator, m: int, posterior: Posterior, vicinity: Vicinity, loss: Loss
+) -> Rows:
     X = rng.normal(size=(m, posterior.center.shape[1]))
     y = rng.normal(size=m)
     if isinstance(loss, ZeroOne):
@@ -37,11 +39,16 @@ def random_rows(rng: np.random.Generator, m: int, posterior: Posterior, vicinity
     return Rows.of(X, y, rng.uniform(0.2, 2.0, size=m), distance)
 
 
-def differences(function: Callable[[np.ndarray], float], at: np.ndarray, step: float = 1e-5) -> np.ndarray:
+def differences(
+    function: Callable[[np.ndarray], float], at: np.ndarray, step: float = 1e-5
+) -> np.ndarray:
     """Central differences of fourth order."""
     result = np.empty_like(at)
     for i in range(len(at)):
         h = np.zeros_like(at)
         h[i] = step
-        result[i] = (8 * (function(at + h) - function(at - h)) - (function(at + 2 * h) - function(at - 2 * h))) / (12 * step)
+        result[i] = (
+            8 * (function(at + h) - function(at - h))
+            - (function(at + 2 * h) - function(at - 2 * h))
+        ) / (12 * step)
     return result

@@ -27,7 +27,9 @@ def fit(Estimator, X, y, sample_weight=None, **parameters):
 
 
 @BOTH
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+@pytest.mark.parametrize(
+    ("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+)
 def test_not_finite(Estimator, value: float, word: str, rows) -> None:
     X, y = rows
     bad = X.copy()
@@ -41,7 +43,9 @@ def test_not_finite(Estimator, value: float, word: str, rows) -> None:
     target[3] = value
     with pytest.raises(ValueError, match=f"Input y contains {word}"):
         fit(Estimator, X, target)
-    with pytest.raises(ValueError, match=f"Input points_of_interest contains {word}: column 'x0', row 1"):
+    with pytest.raises(
+        ValueError, match=f"Input points_of_interest contains {word}: column 'x0', row 1"
+    ):
         fit(Estimator, X, y, points_of_interest=[[0.0, 0.0], [value, 1.0]])
     model = fit(Estimator, X, y)
     with pytest.raises(ValueError, match=f"Input X contains {word}"):
@@ -50,7 +54,9 @@ def test_not_finite(Estimator, value: float, word: str, rows) -> None:
 
 def test_one_class_only(rows) -> None:
     X, y = rows
-    with pytest.raises(ValueError, match=r"y has one class only, .*'a'.*, in 80 rows of positive weight"):
+    with pytest.raises(
+        ValueError, match=r"y has one class only, .*'a'.*, in 80 rows of positive weight"
+    ):
         fit(LocalMixtureClassifier, X, np.array(["a"] * len(y)))
     with pytest.raises(ValueError, match="y has one class only"):
         fit(LocalMixtureClassifier, X, y, sample_weight=(y > 0).astype(float))
@@ -67,7 +73,10 @@ def test_labels_with_a_hole(rows) -> None:
 def test_more_than_two_classes(rows) -> None:
     X, y = rows
     y = np.arange(len(y)) % 3
-    with pytest.raises(ValueError, match=r"Only binary classification is supported\. The type of the target is multiclass\."):
+    with pytest.raises(
+        ValueError,
+        match=r"Only binary classification is supported\. The type of the target is multiclass\.",
+    ):
         fit(LocalMixtureClassifier, X, y)
 
 
@@ -80,7 +89,10 @@ def test_continuous_target_for_a_classifier(rows) -> None:
 @BOTH
 def test_points_with_the_wrong_columns(Estimator, rows) -> None:
     X, y = rows
-    with pytest.raises(ValueError, match="points_of_interest has 3 columns but X has 2; give each point in the columns of X"):
+    with pytest.raises(
+        ValueError,
+        match="points_of_interest has 3 columns but X has 2; give each point in the columns of X",
+    ):
         fit(Estimator, X, y, points_of_interest=[[0.0, 0.0, 0.0]])
     with pytest.raises(ValueError, match="points_of_interest must be 2-D, one row for each point"):
         fit(Estimator, X, y, points_of_interest=[0.0, 0.0])
@@ -88,7 +100,11 @@ def test_points_with_the_wrong_columns(Estimator, rows) -> None:
         fit(Estimator, X, y, points_of_interest=[["old", 0.0]])
     frame = pd.DataFrame(X, columns=["age", "income"])
     with pytest.raises(
-        ValueError, match=r"should have the columns of X, \['age', 'income'\]; missing: \['age'\]; not in X: \['Age'\]"
+        ValueError,
+        match=(
+            r"should have the columns of X, \['age', 'income'\]; missing: \['age'\]; not in X:"
+            r" \['Age'\]"
+        ),
     ):
         fit(Estimator, frame, y, points_of_interest=pd.DataFrame({"Age": [1.0], "income": [2.0]}))
 
@@ -99,7 +115,12 @@ def test_points_in_another_column_order(rows) -> None:
     points = pd.DataFrame({"income": [0.75], "age": [0.1]})
     model = fit(LocalMixtureRegressor, frame, y, points_of_interest=points)
     np.testing.assert_allclose([locality.center for locality in model.localities_], [[0.1, 0.75]])
-    numbered = fit(LocalMixtureRegressor, pd.DataFrame(X), y, points_of_interest=pd.DataFrame({1: [0.75], 0: [0.1]}))
+    numbered = fit(
+        LocalMixtureRegressor,
+        pd.DataFrame(X),
+        y,
+        points_of_interest=pd.DataFrame({1: [0.75], 0: [0.1]}),
+    )
     assert numbered.objective_ == model.objective_
 
 
@@ -132,7 +153,11 @@ def test_constant_column_is_said_and_does_not_count(Estimator, rows) -> None:
     np.testing.assert_array_equal(model.predict(wide), without.predict(X))
     with pytest.warns(UserWarning, match="constant in all training rows: 'x2'"):
         known = fit(
-            Estimator, wide, y, points_of_interest=[[0.0, 0.0, 7.0]], metric=lambda a, b: abs(a[2] - b[2]) + abs(a[0] - b[0])
+            Estimator,
+            wide,
+            y,
+            points_of_interest=[[0.0, 0.0, 7.0]],
+            metric=lambda a, b: abs(a[2] - b[2]) + abs(a[0] - b[0]),
         )
     assert all(locality.center[2] == 7.0 for locality in known.localities_)
 
@@ -144,7 +169,9 @@ def test_huge_column_beside_a_tiny_one(Estimator, rows) -> None:
     for factor in ([1e12, 1e-12], 1e200, 1e-200):
         scaled = fit(Estimator, X * factor, y, n_localities=0)
         assert scaled.objective_ == pytest.approx(same.objective_, rel=1e-5)
-        np.testing.assert_allclose(scaled.exterior_.coef * factor, same.exterior_.coef, rtol=1e-3, atol=1e-6)
+        np.testing.assert_allclose(
+            scaled.exterior_.coef * factor, same.exterior_.coef, rtol=1e-3, atol=1e-6
+        )
     assert np.isfinite(fit(Estimator, X * [1e12, 1e-12], y).objective_)
     far = fit(Estimator, X * [1e-6, 1.0] + [1e6, 0.0], y)
     assert np.isfinite(far.predict(X * [1e-6, 1.0] + [1e6, 0.0]).astype(float)).all()
@@ -175,7 +202,9 @@ def test_duplicate_rows_only(Estimator) -> None:
 
 def test_constant_target_of_a_regression(rows) -> None:
     X, _ = rows
-    np.testing.assert_allclose(fit(LocalMixtureRegressor, X, np.full(len(X), 5.0)).predict(X), 5.0, atol=1e-6)
+    np.testing.assert_allclose(
+        fit(LocalMixtureRegressor, X, np.full(len(X), 5.0)).predict(X), 5.0, atol=1e-6
+    )
 
 
 @BOTH
@@ -187,7 +216,9 @@ def test_no_column_varies(Estimator) -> None:
         model = fit(Estimator, frame, y)
     assert model.localities_ == []
     np.testing.assert_allclose(
-        model.predict(frame).astype(float), 1.0 if Estimator is LocalMixtureClassifier else 0.75, atol=0.05
+        model.predict(frame).astype(float),
+        1.0 if Estimator is LocalMixtureClassifier else 0.75,
+        atol=0.05,
     )
 
 
@@ -196,7 +227,9 @@ def test_weights(Estimator, rows) -> None:
     X, y = rows
     weight = np.ones(len(y))
     weight[4] = -2
-    with pytest.raises(ValueError, match="Negative values in sample_weight: 1 of them, the first -2 at row 4"):
+    with pytest.raises(
+        ValueError, match="Negative values in sample_weight: 1 of them, the first -2 at row 4"
+    ):
         fit(Estimator, X, y, sample_weight=weight)
     with pytest.raises(ValueError, match="all of sample_weight are zero"):
         fit(Estimator, X, y, sample_weight=np.zeros(len(y)))
@@ -212,7 +245,11 @@ def test_weights(Estimator, rows) -> None:
 def test_metric_not_allowed(Estimator, rows) -> None:
     X, y = rows
     with pytest.raises(
-        ValueError, match="metric='manhattan' needs points_of_interest: learned points know the Euclidean metric only"
+        ValueError,
+        match=(
+            "metric='manhattan' needs points_of_interest: learned points know the Euclidean metric"
+            " only"
+        ),
     ):
         fit(Estimator, X, y, metric="manhattan")
     with pytest.raises(ValueError, match="metric='crow' gave no distances"):
@@ -261,7 +298,9 @@ def test_too_few_rows_to_choose_the_temperature(Estimator) -> None:
             model = fit(Estimator, X, y, n_localities=0, inverse_temperature="auto")
         assert model.inverse_temperature_ == 0.5
     else:
-        assert fit(Estimator, X, y, n_localities=0, inverse_temperature="auto").predict(X).shape == (2,)
+        assert fit(Estimator, X, y, n_localities=0, inverse_temperature="auto").predict(
+            X
+        ).shape == (2,)
 
 
 @BOTH

@@ -25,12 +25,16 @@ def test_kl_to_full_precision(q: float, gap: float) -> None:
     for p in (q + gap * (1 - q), q - gap * q):
         if 0 < p < 1:
             exact = exact_kl(q, p)
-            assert float(abs(mpmath.mpf(float(bounds.binary_kl(q, p))) - exact)) <= 1e-13 * float(exact) + 1e-30
+            assert (
+                float(abs(mpmath.mpf(float(bounds.binary_kl(q, p))) - exact))
+                <= 1e-13 * float(exact) + 1e-30
+            )
 
 
 def test_kl_at_the_edges() -> None:
     np.testing.assert_array_equal(
-        bounds.binary_kl([0.0, 1.0, 0.5, 0.5, 0.3], [0.0, 1.0, 0.0, 1.0, 0.3]), [0, 0, np.inf, np.inf, 0]
+        bounds.binary_kl([0.0, 1.0, 0.5, 0.5, 0.3], [0.0, 1.0, 0.0, 1.0, 0.3]),
+        [0, 0, np.inf, np.inf, 0],
     )
 
 
@@ -74,23 +78,30 @@ def test_xi_of_many_rows() -> None:
     m = np.array([1e3, 1e5, 1e7, 1e9])
     values = bounds.xi(m)
     exact = [
-        mpmath.exp(mpmath.mpf(k) + mpmath.loggamma(k + 1) - k * mpmath.log(k)) * mpmath.gammainc(k + 1, k, regularized=True)
+        mpmath.exp(mpmath.mpf(k) + mpmath.loggamma(k + 1) - k * mpmath.log(k))
+        * mpmath.gammainc(k + 1, k, regularized=True)
         for k in (1000, 100_000)
     ]
     np.testing.assert_allclose(values[:2], [float(one) for one in exact], rtol=1e-12)
-    np.testing.assert_allclose(values, np.sqrt(np.pi * m / 2) + 2 / 3, rtol=1e-3)  # the first terms of its expansion
+    np.testing.assert_allclose(
+        values, np.sqrt(np.pi * m / 2) + 2 / 3, rtol=1e-3
+    )  # the first terms of its expansion
     assert (values <= 2 * np.sqrt(m)).all()
 
 
 def test_monotone() -> None:
-    """More divergence or confidence loosens a bound, more rows tighten it; no bound is below the empirical risk."""
+    """More divergence or confidence loosens a bound, more rows tighten it; no bound is below the
+    empirical risk.
+    """
     for bound in (bounds.pac_bayes_kl, lambda *a: bounds.catoni(*a, 1.5)):
         assert (np.diff(bound(0.1, np.linspace(0, 40, 9), 500, 0.05)) > 0).all()
         assert (np.diff(bound(0.1, 5.0, np.array([100, 200, 400, 10_000]), 0.05)) < 0).all()
         assert (np.diff(bound(0.1, 5.0, 500, np.array([0.2, 0.05, 0.001]))) > 0).all()
         assert (np.diff(bound(np.array([0.0, 0.1, 0.3, 0.6]), 5.0, 500, 0.05)) > 0).all()
         assert bound(0.2, 0.0, 10**9, 0.05) >= 0.2 - 1e-12
-    assert bounds.pac_bayes_kl(0.1, 5.0, 500, 0.05, prior_mass=0.25) > bounds.pac_bayes_kl(0.1, 5.0, 500, 0.05)
+    assert bounds.pac_bayes_kl(0.1, 5.0, 500, 0.05, prior_mass=0.25) > bounds.pac_bayes_kl(
+        0.1, 5.0, 500, 0.05
+    )
     assert (np.diff(bounds.clopper_pearson(np.arange(11), 10, 0.05)) > 0).all()
 
 
@@ -111,14 +122,20 @@ def test_clopper_pearson_covers(p: float) -> None:
 
 
 def test_betting_covers_and_adapts(rng: np.random.Generator) -> None:
-    """Rare large losses, the hard case: 2000 draws, of which at most 5 % and three standard errors may fail."""
+    """Rare large losses, the hard case: 2000 draws, of which at most 5 % and three standard errors
+    may fail.
+    """
     values, shares = np.array([0.0, 0.05, 1.0]), np.array([0.6, 0.38, 0.02])
     mean = float(values @ shares)
-    found = np.array([bounds.betting(rng.choice(values, p=shares, size=120), 0.05) for _ in range(2000)])
+    found = np.array(
+        [bounds.betting(rng.choice(values, p=shares, size=120), 0.05) for _ in range(2000)]
+    )
     assert np.mean(found < mean) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
     quiet = rng.uniform(0.09, 0.11, size=2000)
     assert quiet.mean() < bounds.betting(quiet, 0.05) < quiet.mean() + 0.01
-    assert quiet.mean() + np.sqrt(np.log(20) / (2 * 2000)) > bounds.betting(quiet, 0.05) + 0.015  # Hoeffding
+    assert (
+        quiet.mean() + np.sqrt(np.log(20) / (2 * 2000)) > bounds.betting(quiet, 0.05) + 0.015
+    )  # Hoeffding
     assert bounds.betting(np.ones(50), 0.05) == 1.0
 
 
@@ -131,7 +148,10 @@ def test_what_is_not_a_share_or_a_count() -> None:
         (lambda: bounds.catoni(0.1, 1.0, 10, 1.5, 1.0), "delta must lie between 0 and 1; got 1.5"),
         (lambda: bounds.catoni(0.1, 1.0, 10, 0.5, 0.0), "c must be a number > 0; got 0"),
         (lambda: bounds.clopper_pearson(11, 10, 0.05), "errors must lie between 0 and n_rows"),
-        (lambda: bounds.betting([0.5, 1.5], 0.05), "losses must be a sequence of numbers between 0 and 1"),
+        (
+            lambda: bounds.betting([0.5, 1.5], 0.05),
+            "losses must be a sequence of numbers between 0 and 1",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -140,13 +160,22 @@ def test_what_is_not_a_share_or_a_count() -> None:
 def test_best_c_is_the_best(rng: np.random.Generator) -> None:
     for risk, kl, m in ((0.0, 0.5, 100), (0.02, 3.0, 500), (0.3, 1.0, 60), (0.5, 0.0, 5000)):
         c = bounds.best_c(risk, kl, m, 0.05)
-        least = min(bounds.catoni(max(risk, 0.5 / m), kl, m, 0.05, c * factor) for factor in np.linspace(0.7, 1.4, 141))
+        least = min(
+            bounds.catoni(max(risk, 0.5 / m), kl, m, 0.05, c * factor)
+            for factor in np.linspace(0.7, 1.4, 141)
+        )
         assert bounds.catoni(max(risk, 0.5 / m), kl, m, 0.05, c) == pytest.approx(least, rel=1e-4)
-        assert least == pytest.approx(bounds.binary_kl_inverse(max(risk, 0.5 / m), (kl + np.log(20)) / m), rel=1e-4)
+        assert least == pytest.approx(
+            bounds.binary_kl_inverse(max(risk, 0.5 / m), (kl + np.log(20)) / m), rel=1e-4
+        )
 
 
 def test_bounds_grow_with_kl_and_shrink_with_rows_and_delta() -> None:
-    kl, m, delta = np.array([0.0, 1.0, 5.0, 50.0]), np.array([50, 200, 1000, 10**6]), np.array([1e-4, 0.01, 0.05, 0.5])
+    kl, m, delta = (
+        np.array([0.0, 1.0, 5.0, 50.0]),
+        np.array([50, 200, 1000, 10**6]),
+        np.array([1e-4, 0.01, 0.05, 0.5]),
+    )
     for bound in (bounds.pac_bayes_kl, lambda *given: bounds.catoni(*given, 0.5)):
         assert (np.diff(bound(0.1, kl, 300, 0.05)) > 0).all()
         assert (np.diff(bound(0.1, 3.0, m, 0.05)) < 0).all()
@@ -176,12 +205,16 @@ def test_reduction_holds_and_is_close(rng: np.random.Generator) -> None:
     found = []
     for _ in range(300):
         baseline = rng.uniform(0, 3, size=400)
-        losses = np.minimum(0.1 * baseline + rng.uniform(0, 0.2, size=400), 1.0)  # means 1.5 and 0.25
+        losses = np.minimum(
+            0.1 * baseline + rng.uniform(0, 0.2, size=400), 1.0
+        )  # means 1.5 and 0.25
         found.append(bounds.betting_reduction(losses, baseline, 0.1))
     truth = 1 - 0.25 / 1.5
     assert np.mean(np.array(found) > truth) <= 0.1 + 3 * np.sqrt(0.09 / 300)
     assert truth - np.mean(found) < 0.04
     assert bounds.betting_reduction(np.ones(50), np.full(50, 0.1), 0.05) is None
-    assert bounds.betting_reduction(np.full(2000, 0.5), np.full(2000, 0.5), 0.05) == pytest.approx(0.0, abs=0.05)
+    assert bounds.betting_reduction(np.full(2000, 0.5), np.full(2000, 0.5), 0.05) == pytest.approx(
+        0.0, abs=0.05
+    )
     with pytest.raises(ValueError, match="between 0 and 1, and baseline"):
         bounds.betting_reduction([0.5], [0.5, 1.0], 0.05)

@@ -1,4 +1,6 @@
-"""Certificates: the laws behind them, what they refuse, what they say, and that they belong to their model."""
+"""Certificates: the laws behind them, what they refuse, what they say, and that they belong to
+their model.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def classifier(**options) -> LocalMixtureClassifier:
 
 
 def regressor(**options) -> LocalMixtureRegressor:
-    return LocalMixtureRegressor(**{"points_of_interest": [[-0.5], [0.5]], **QUICK, "inverse_temperature": 16.0, **options})
+    return LocalMixtureRegressor(
+        **{"points_of_interest": [[-0.5], [0.5]], **QUICK, "inverse_temperature": 16.0, **options}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +77,7 @@ def certified_line(line) -> Certified:
     return certify(regressor(), *line)
 
 
-# -- the numbers ----------------------------------------------------------------------------------------------------------
+# -- the numbers -----------------------------------------------------------------------------------
 
 
 def test_hold_out_is_clopper_and_pearson(rows, certified: Certified) -> None:
@@ -84,7 +88,9 @@ def test_hold_out_is_clopper_and_pearson(rows, certified: Certified) -> None:
     wrong = int((model.predict(X[sealed]) != y[sealed]).sum())
     one = certified.certificate["hold-out"]
     assert (one.errors, one.n_rows) == (wrong, len(sealed))
-    assert one.value == pytest.approx(beta.ppf(1 - one.delta, wrong + 1, len(sealed) - wrong), rel=1e-12)
+    assert one.value == pytest.approx(
+        beta.ppf(1 - one.delta, wrong + 1, len(sealed) - wrong), rel=1e-12
+    )
     assert model_hash(model) == certified.certificate.model
 
 
@@ -99,16 +105,28 @@ def test_the_other_statements_by_hand(rows, certified: Certified) -> None:
     assert certificate["ambiguity"].errors == ambiguous.sum()
     for i, one in enumerate(certificate.of("per locality")):
         assert (one.errors, one.n_rows) == (wrong[speaker == i].sum(), (speaker == i).sum())
-        assert one.value == pytest.approx(float(bounds.clopper_pearson(one.errors, one.n_rows, one.delta / 3)))
+        assert one.value == pytest.approx(
+            float(bounds.clopper_pearson(one.errors, one.n_rows, one.delta / 3))
+        )
     drawn = certificate["one draw"]
     assert drawn.errors == (certified.drawn.predict(X1) != y1).sum()
     assert drawn.value == pytest.approx(
-        float(bounds.catoni(drawn.empirical, drawn.kl, drawn.n_rows, drawn.delta, drawn.details["c"]))
+        float(
+            bounds.catoni(drawn.empirical, drawn.kl, drawn.n_rows, drawn.delta, drawn.details["c"])
+        )
     )
     any_rule = certificate["any rule"]
     assert any_rule.kl > 0
     assert any_rule.value == pytest.approx(
-        float(bounds.catoni(any_rule.empirical, any_rule.kl, any_rule.n_rows, any_rule.delta, any_rule.details["c"]))
+        float(
+            bounds.catoni(
+                any_rule.empirical,
+                any_rule.kl,
+                any_rule.n_rows,
+                any_rule.delta,
+                any_rule.details["c"],
+            )
+        )
     )
     gain, rival = certificate.of("gain")
     assert gain.value < gain.empirical
@@ -122,15 +140,21 @@ def test_regression_statements_by_hand(line, certified_line: Certified) -> None:
     sealed, fitted = np.sort(order[: len(y) // 2]), np.sort(order[len(y) // 2 :])
     residual = np.abs(model.predict(X[sealed]) - y[sealed])
     off = certificate["tolerance"]
-    assert model.residual_scale_ <= off.details["tolerance"] / 2 < 1.1 * model.residual_scale_  # rows of the fit, some held out
+    assert (
+        model.residual_scale_ <= off.details["tolerance"] / 2 < 1.1 * model.residual_scale_
+    )  # rows of the fit, some held out
     assert f"off by more than {off.details['tolerance']:.4g} on" in off.sentence
     assert off.errors == (residual > off.details["tolerance"]).sum()
     squared = certificate["squared error"]
-    assert squared.empirical == pytest.approx(np.sqrt(np.mean(np.minimum(residual, squared.details["clip"]) ** 2)))
+    assert squared.empirical == pytest.approx(
+        np.sqrt(np.mean(np.minimum(residual, squared.details["clip"]) ** 2))
+    )
     assert squared.value > squared.empirical
     explained = certificate["explained"]
     assert 0.9 < explained.value < explained.empirical
-    assert explained.empirical == pytest.approx(1 - squared.empirical**2 / np.mean((y[sealed] - y[fitted].mean()) ** 2), abs=1e-9)
+    assert explained.empirical == pytest.approx(
+        1 - squared.empirical**2 / np.mean((y[sealed] - y[fitted].mean()) ** 2), abs=1e-9
+    )
     speaker = model.apply(X[sealed])
     for i, one in enumerate(certificate.of("interval")):
         sizes = np.sort(residual[speaker == i])
@@ -189,14 +213,16 @@ def test_the_drawn_model_is_the_draw(rows, certified: Certified) -> None:
     assert (sure > 0.49).mean() > 0.95
 
 
-def test_frozen_centres_keep_the_balls(rows) -> None:
+def test_frozen_centers_keep_the_balls(rows) -> None:
     """Rows are in the balls that they were in, and the law keeps its scores."""
     X, y = rows
     model = LocalMixtureClassifier(2, **QUICK, standardize=False).fit(X, y)
     problem, law = laws.frozen(model, model._loss)
     made = laws.as_model(model, problem, law, laws.Table(X, y, np.ones(len(y))), model._fingerprint)
     assert (made.membership(X) == model.membership(X)).mean() > 0.995
-    np.testing.assert_allclose([one.center for one in made.localities_], [one.center for one in model.localities_])
+    np.testing.assert_allclose(
+        [one.center for one in made.localities_], [one.center for one in model.localities_]
+    )
     np.testing.assert_allclose(made.exterior_.coef, model.exterior_.coef)
 
 
@@ -205,13 +231,23 @@ def test_frozen_centres_keep_the_balls(rows) -> None:
 def test_other_metrics_and_overlaps(rows, metric: str, overlap: str) -> None:
     _, certificate = certify(classifier(metric=metric, overlap=overlap), *rows, spend="each")
     assert len(certificate.of("per locality")) == (4 if overlap == "mean" else 3)
-    assert all(0 < one.value <= 1 for one in certificate if one.value is not None and one.unit == "share")
+    assert all(
+        0 < one.value <= 1 for one in certificate if one.value is not None and one.unit == "share"
+    )
 
 
 def test_a_single_linear_model_has_one_region(rows) -> None:
     _, certificate = certify(LocalMixtureClassifier(0, **QUICK), *rows)
-    assert [one.name for one in certificate] == ["hold-out", "any rule", "one draw", "gain", "gain"]  # the others say the same
-    _, certificate = certify(LocalMixtureClassifier(0, **QUICK), *rows, spend={"hold-out": 0.02, "per locality": 0.03})
+    assert [one.name for one in certificate] == [
+        "hold-out",
+        "any rule",
+        "one draw",
+        "gain",
+        "gain",
+    ]  # the others say the same
+    _, certificate = certify(
+        LocalMixtureClassifier(0, **QUICK), *rows, spend={"hold-out": 0.02, "per locality": 0.03}
+    )
     [only] = certificate.of("per locality")
     assert only.region == "everywhere"
     assert only.errors == certificate["hold-out"].errors
@@ -223,7 +259,7 @@ def test_same_seed_same_certificate(rows, certified: Certified) -> None:
     assert certify(classifier(), *rows, random_state=1).certificate != certified.certificate
 
 
-# -- how delta is spent ---------------------------------------------------------------------------------------------------
+# -- how delta is spent ----------------------------------------------------------------------------
 
 
 def test_all_statements_share_delta(certified: Certified, certified_line: Certified) -> None:
@@ -246,7 +282,10 @@ def test_each_statement_may_have_all_of_delta(rows, certified: Certified) -> Non
 def test_chosen_statements_only(rows) -> None:
     _, certificate = certify(classifier(), *rows, spend={"hold-out": 0.04, "ambiguity": 0.01})
     assert [one.name for one in certificate] == ["hold-out", "ambiguity"]
-    with pytest.raises(CertificateError, match=r"'ambiguity' asks for delta = 0\.02, but of 0\.05 only 0\.01 is left"):
+    with pytest.raises(
+        CertificateError,
+        match=r"'ambiguity' asks for delta = 0\.02, but of 0\.05 only 0\.01 is left",
+    ):
         certify(classifier(), *rows, spend={"hold-out": 0.04, "ambiguity": 0.02})
     with pytest.raises(ValueError, match="spend names 'luck'; there are hold-out, any rule"):
         certify(classifier(), *rows, spend={"luck": 0.01})
@@ -267,7 +306,7 @@ def test_ledger() -> None:
         ledger.spend("c", 0.0)
 
 
-# -- audit ----------------------------------------------------------------------------------------------------------------
+# -- audit -----------------------------------------------------------------------------------------
 
 
 def test_audit_of_our_model(rows) -> None:
@@ -309,11 +348,15 @@ def test_audit_of_three_classes(rng: np.random.Generator) -> None:
 def test_certify_any_predictor_and_pipelines(rows, line) -> None:
     _, certificate = certify(LogisticRegression(), *rows)
     assert [one.name for one in certificate] == ["hold-out", "gain"]
-    model, certificate = certify(make_pipeline(StandardScaler(), classifier(points_of_interest=None, n_localities=1)), *rows)
+    model, certificate = certify(
+        make_pipeline(StandardScaler(), classifier(points_of_interest=None, n_localities=1)), *rows
+    )
     assert "one draw" in {one.name for one in certificate}
     assert verify(model, certificate)
     _, certificate = certify(LinearRegression(), *line)
-    assert certificate["explained"].flags == ("NOT BETTER THAN THE MEAN TARGET",)  # the case is symmetric
+    assert certificate["explained"].flags == (
+        "NOT BETTER THAN THE MEAN TARGET",
+    )  # the case is symmetric
 
 
 def test_frames_with_categories(rng: np.random.Generator) -> None:
@@ -321,20 +364,27 @@ def test_frames_with_categories(rng: np.random.Generator) -> None:
     y = np.where(frame["a"] + (frame["b"] == "x") + 0.3 * rng.normal(size=400) > 0.5, "bad", "good")
     more = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(["x", "y"], 300)})
     spend = {"hold-out": 0.04, "ambiguity": 0.01}
-    model, certificate = certify(LocalMixtureClassifier(1, **QUICK), frame, y, X_unlabelled=more, spend=spend)
+    model, certificate = certify(
+        LocalMixtureClassifier(1, **QUICK), frame, y, X_unlabeled=more, spend=spend
+    )
     assert certificate.headline.flags == ()
     assert certificate["ambiguity"].n_rows == 500
-    assert "500 sealed rows and unlabelled rows" in certificate["ambiguity"].sentence
+    assert "500 sealed rows and unlabeled rows" in certificate["ambiguity"].sentence
     assert model.certificate_ is certificate
-    with pytest.raises(CertificateError, match="400 of the 400 rows of X_unlabelled are among the labelled rows"):
-        certify(LocalMixtureClassifier(1, **QUICK), frame, y, X_unlabelled=frame)
+    with pytest.raises(
+        CertificateError, match="400 of the 400 rows of X_unlabeled are among the labeled rows"
+    ):
+        certify(LocalMixtureClassifier(1, **QUICK), frame, y, X_unlabeled=frame)
     rare = frame.assign(b=np.where(np.arange(400) == 7, "z", frame["b"]))
     seeds = [seed for seed in range(9) if 7 in np.random.default_rng(seed).permutation(400)[:200]]
-    with pytest.raises(CertificateError, match=r"a category occurs among the sealed rows only.*handle_unknown='ignore'"):
+    with pytest.raises(
+        CertificateError,
+        match=r"a category occurs among the sealed rows only.*handle_unknown='ignore'",
+    ):
         certify(LocalMixtureClassifier(1, **QUICK), rare, y, random_state=seeds[0])
 
 
-# -- without a split ------------------------------------------------------------------------------------------------------
+# -- without a split -------------------------------------------------------------------------------
 
 
 def test_the_law_as_trained(rows) -> None:
@@ -345,9 +395,13 @@ def test_the_law_as_trained(rows) -> None:
     assert one.empirical == pytest.approx(model.gibbs_risk_, rel=1e-6)
     assert one.kl == pytest.approx(model.kl_ + np.log(3), rel=1e-9)  # n = 0, 1 or 2 might have been
     part = one.delta
-    assert one.value == pytest.approx(float(bounds.pac_bayes_kl(one.empirical, one.kl, len(y), part)), rel=1e-9)
+    assert one.value == pytest.approx(
+        float(bounds.pac_bayes_kl(one.empirical, one.kl, len(y), part)), rel=1e-9
+    )
     assert part == pytest.approx(0.04 if n > 1 else 0.05)
-    with pytest.raises(CertificateError, match="rows are not the 1400 that the model was fitted on"):
+    with pytest.raises(
+        CertificateError, match="rows are not the 1400 that the model was fitted on"
+    ):
         whole_sample(model, X[1:], y[1:])
     with pytest.raises(CertificateError, match="standardize=True"):
         whole_sample(LocalMixtureClassifier(1, **QUICK).fit(X, y), X, y)
@@ -373,18 +427,22 @@ def test_certify_without_split(rows, line) -> None:
     _, certificate = certify_without_split(regressor(), *line, tolerance=0.1)
     assert certificate.headline.value < 0.5
     units = Units.of_rows(line[0][:50], line[1][:50])
-    _, certificate = certify_without_split(regressor(standardize=units), line[0][50:], line[1][50:], tolerance=0.1)
+    _, certificate = certify_without_split(
+        regressor(standardize=units), line[0][50:], line[1][50:], tolerance=0.1
+    )
     assert "(0 set aside" in certificate.protocol
     assert "off by more than 0.1 on at most" in certificate.headline.sentence
 
 
 def test_medoids_cost_their_choice(rng: np.random.Generator) -> None:
-    """Many columns: centres on rows cost less than learned ones."""
+    """Many columns: centers on rows cost less than learned ones."""
     X = rng.normal(size=(400, 25))
     inside = ((X - X[0]) ** 2).sum(axis=1) < np.median(((X - X[0]) ** 2).sum(axis=1))
     y = np.where(inside, 1, -1)
-    model, certificate = certify_without_split(LocalMixtureClassifier(1, **QUICK), X, y, reference=0)
-    assert "medoid centres" in certificate.protocol
+    model, certificate = certify_without_split(
+        LocalMixtureClassifier(1, **QUICK), X, y, reference=0
+    )
+    assert "medoid centers" in certificate.protocol
     assert certificate.headline.n_rows == 399
     assert certificate.headline.kl > np.log(400)
     [one] = model.localities_
@@ -409,14 +467,17 @@ def test_units_fixed_beforehand(rows, line) -> None:
     assert regressor(standardize=Units.of_rows(*line)).fit(*line).score(*line) > 0.9
 
 
-# -- refusals and warnings ------------------------------------------------------------------------------------------------
+# -- refusals and warnings -------------------------------------------------------------------------
 
 
 def test_training_rows_are_refused(rows) -> None:
     X, y = rows
     model = classifier().fit(X[:700], y[:700])
     with pytest.raises(
-        CertificateError, match="1 of the 701 rows are among the 700 that the model was made from, the first at row 0"
+        CertificateError,
+        match=(
+            "1 of the 701 rows are among the 700 that the model was made from, the first at row 0"
+        ),
     ):
         audit(model, X[699:], y[699:])
     again = pickle.loads(pickle.dumps(model))
@@ -428,7 +489,9 @@ def test_rows_that_repeat_by_chance_are_let_through(rng: np.random.Generator) ->
     X = rng.integers(0, 4, size=(1200, 2)).astype(float)
     y = np.where(X.sum(axis=1) + rng.normal(size=1200) > 3, 1, -1)
     model = LocalMixtureClassifier(0, **QUICK).fit(X[:600], y[:600])
-    with pytest.warns(UserWarning, match="rows equal one that the model was made from, as many as chance explains"):
+    with pytest.warns(
+        UserWarning, match="rows equal one that the model was made from, as many as chance explains"
+    ):
         audit(model, X[600:], y[600:])
     with pytest.raises(CertificateError, match="600 of the 600 rows are among"):
         audit(model, X[:600], y[:600])
@@ -444,17 +507,24 @@ def test_fingerprint_of_many_rows(rng: np.random.Generator) -> None:
     assert (known == told).all()
     assert 120 < known.sum() < 300  # a fifth of them can be told
     assert not mark.known(row_keys(X[:1000], -y[:1000]))[0].any()
-    known, told = mark.known(row_keys(X[:1000].astype(np.float32), y[:1000]))  # rounding does not hide them
+    known, told = mark.known(
+        row_keys(X[:1000].astype(np.float32), y[:1000])
+    )  # rounding does not hide them
     assert known.sum() > 0.95 * told.sum()
     assert mark.same_rows(row_keys(X, y))
     assert mark.same_rows(row_keys(X[::-1], y[::-1]))
     assert not mark.same_rows(row_keys(X[1:], y[1:]))
-    assert row_keys(np.array([[-0.0]]), np.array([1.0])) == row_keys(np.array([[0.0]]), np.array([1.0]))
+    assert row_keys(np.array([[-0.0]]), np.array([1.0])) == row_keys(
+        np.array([[0.0]]), np.array([1.0])
+    )
 
 
 def test_weights_are_refused(rows) -> None:
     for function in (certify, certify_without_split):
-        with pytest.raises(CertificateError, match="sample_weight was given, but a certificate counts independent rows"):
+        with pytest.raises(
+            CertificateError,
+            match="sample_weight was given, but a certificate counts independent rows",
+        ):
             function(classifier(), *rows, sample_weight=np.ones(len(rows[1])))
     with pytest.raises(CertificateError, match="sample_weight was given"):
         audit(classifier().fit(*rows), *rows, sample_weight=[1])
@@ -463,7 +533,10 @@ def test_weights_are_refused(rows) -> None:
 def test_too_few_rows(rng: np.random.Generator) -> None:
     X = rng.normal(size=(16, 1))
     y = np.where(X[:, 0] > 0, 1, -1)
-    with pytest.raises(CertificateError, match=r"8 sealed rows are too few .* better than a coin. At least 11 are needed"):
+    with pytest.raises(
+        CertificateError,
+        match=r"8 sealed rows are too few .* better than a coin. At least 11 are needed",
+    ):
         certify(LocalMixtureClassifier(0, **QUICK), X, y, delta=0.001)
     with pytest.raises(CertificateError, match="cannot be split"):
         certify(LocalMixtureClassifier(0, **QUICK), X[:1], y[:1])
@@ -487,7 +560,7 @@ def test_small_regions_say_so(line) -> None:
 def test_order_and_shift_are_noted(rows) -> None:
     X, y = rows
     order = np.argsort(y, kind="stable")
-    with pytest.warns(UserWarning, match="targets of neighbouring rows are related"):
+    with pytest.warns(UserWarning, match="targets of neighboring rows are related"):
         _, certificate = certify(classifier(), X[order], y[order])
     assert len(certificate.notes) == 1
     dated = pd.DataFrame(X, columns=["a", "b"], index=pd.date_range("2020-01-01", periods=len(X)))
@@ -497,7 +570,9 @@ def test_order_and_shift_are_noted(rows) -> None:
     later = X[700:], y[700:]
     mostly = np.concatenate([np.flatnonzero(later[1] == 1), np.flatnonzero(later[1] == -1)[:40]])
     mostly = np.random.default_rng(0).permutation(mostly)
-    with pytest.warns(UserWarning, match="the target changed between the rows of the fit and these"):
+    with pytest.warns(
+        UserWarning, match="the target changed between the rows of the fit and these"
+    ):
         audit(model, later[0][mostly], later[1][mostly])
 
 
@@ -508,15 +583,18 @@ def test_bad_arguments(rows) -> None:
         ({"sealed": 0}, "sealed must be a number between 0 and 1"),
         ({"tolerance": 1.0}, "tolerance has no part in certifying this kind of model"),
         ({"coverage": 2}, "coverage must be"),
-        ({"random_state": None}, "random_state must be an integer >= 0, which the certificate records"),
+        (
+            {"random_state": None},
+            "random_state must be an integer >= 0, which the certificate records",
+        ),
     ):
         with pytest.raises(ValueError, match=match):
             certify(classifier(), X, y, **options)
     with pytest.raises(ValueError, match="tolerance must be a number > 0"):
         certify(regressor(), *make_reg_case2(random_state=0), tolerance=-1)
     line = make_reg_case2(random_state=0)
-    with pytest.raises(ValueError, match="X_unlabelled has no part"):
-        certify(regressor(), *line, X_unlabelled=line[0])
+    with pytest.raises(ValueError, match="X_unlabeled has no part"):
+        certify(regressor(), *line, X_unlabeled=line[0])
     with pytest.raises(ValueError, match="rival has no part"):
         audit(regressor().fit(*line), line[0] + 0.001, line[1], rival=LinearRegression())
     with pytest.raises(TypeError, match="for classifiers and regressors; got a KMeans"):
@@ -526,7 +604,7 @@ def test_bad_arguments(rows) -> None:
     with pytest.raises(ValueError, match="Found input variables with inconsistent numbers"):
         certify(classifier(), X, y[1:])
     with pytest.raises(ValueError, match="this model has none"):
-        certify(LogisticRegression(), X, y, X_unlabelled=X)
+        certify(LogisticRegression(), X, y, X_unlabeled=X)
     strange = y.astype(str)
     strange[0] = "other"
     model = classifier().fit(X[700:], y[700:].astype(str))
@@ -534,7 +612,7 @@ def test_bad_arguments(rows) -> None:
         audit(model, X[:700], strange[:700])
 
 
-# -- certificates and their models ----------------------------------------------------------------------------------------
+# -- certificates and their models -----------------------------------------------------------------
 
 
 def test_a_certificate_belongs_to_its_model(rows, certified: Certified) -> None:
@@ -549,7 +627,9 @@ def test_a_certificate_belongs_to_its_model(rows, certified: Certified) -> None:
         verify(refitted, certificate)
     for field, change in (("coef", 1e-12), ("intercept", 1e-12), ("radius_rate", 1e-9)):
         edited = pickle.loads(pickle.dumps(model))
-        edited.posterior_ = replace(edited.posterior_, **{field: getattr(edited.posterior_, field) + change})
+        edited.posterior_ = replace(
+            edited.posterior_, **{field: getattr(edited.posterior_, field) + change}
+        )
         with pytest.raises(CertificateError, match="refitted, edited"):
             verify(edited, certificate)
     shown = pickle.loads(pickle.dumps(model))
@@ -599,7 +679,7 @@ def test_intervals_are_what_they_say(line, certified_line: Certified) -> None:
         prediction_interval(*without, X)
 
 
-# -- words ----------------------------------------------------------------------------------------------------------------
+# -- words -----------------------------------------------------------------------------------------
 
 
 def statement(**entries) -> Statement:
@@ -620,9 +700,11 @@ def statement(**entries) -> Statement:
 
 
 def test_the_sentence_that_auditors_quote() -> None:
-    assert statement().sentence == (
-        "With 95 % confidence over the draw of the 242 sealed rows, this fixed model errs on at most 4.1 % of future cases drawn "
-        "like these (5 of 242 seen). It was fitted without those rows; refitting it voids this certificate."
+    assert (
+        statement().sentence
+        == "With 95 % confidence over the draw of the 242 sealed rows, this fixed model errs on at"
+        " most 4.1 % of future cases drawn like these (5 of 242 seen). It was fitted without"
+        " those rows; refitting it voids this certificate."
     )
 
 
@@ -630,7 +712,9 @@ def test_flags_come_first(rows, rng: np.random.Generator) -> None:
     X, _ = rows
     noise = rng.choice([-1, 1], len(X))
     _, certificate = certify(classifier(), X, noise)
-    assert certificate.headline.sentence.startswith("NOT BETTER THAN THE MAJORITY CLASS: With 98 % confidence")
+    assert certificate.headline.sentence.startswith(
+        "NOT BETTER THAN THE MAJORITY CLASS: With 98 % confidence"
+    )
     assert certificate["gain"].flags == ("NOT BETTER THAN THE MAJORITY CLASS",)
     few = certify(classifier(), X[:40], noise[:40], delta=0.01)
     assert few.certificate["any rule"].flags
@@ -650,7 +734,9 @@ def test_every_statement_has_words(certified: Certified, certified_line: Certifi
         assert certificate.headline._repr_html_().startswith("<p>")
         frame = certificate.to_frame()
         assert len(frame) == len(certificate)
-        assert {"value", "n_rows", "delta", "kl", "predictor", "flags", "sentence"} <= set(frame.columns)
+        assert {"value", "n_rows", "delta", "kl", "predictor", "flags", "sentence"} <= set(
+            frame.columns
+        )
         assert len(certificate.headline.to_frame()) == 1
     with pytest.raises(KeyError, match="no statement 'luck'; there are hold-out"):
         certified.certificate["luck"]
@@ -659,7 +745,9 @@ def test_every_statement_has_words(certified: Certified, certified_line: Certifi
 
 
 def test_names_are_escaped(rows) -> None:
-    _, certificate = certify(classifier(), *rows, population="<script>alert(1)</script>", spend={"hold-out": 0.05})
+    _, certificate = certify(
+        classifier(), *rows, population="<script>alert(1)</script>", spend={"hold-out": 0.05}
+    )
     assert "<script>" not in certificate._repr_html_()
     assert "<script>" not in certificate.headline._repr_html_()
     assert certificate.validity == "The statement holds with 95 % confidence."
@@ -688,8 +776,13 @@ def test_numbers_are_rounded_to_the_safe_side() -> None:
     assert rounded(-0.5, False, 2) == "-0.5"
     assert rounded(0.0, True) == "0"
     assert [confidence(delta) for delta in (0.05, 0.02, 0.0125, 0.005, 0.25, 0.001)] == [
-        "95 %", "98 %", "98.7 %", "99.5 %", "75 %", "99.9 %"
-    ]  # fmt: skip
+        "95 %",
+        "98 %",
+        "98.7 %",
+        "99.5 %",
+        "75 %",
+        "99.9 %",
+    ]
 
 
 def test_no_warning_where_all_is_well(rows) -> None:
@@ -698,7 +791,7 @@ def test_no_warning_where_all_is_well(rows) -> None:
         certify(classifier(), *rows)
 
 
-# -- what a reviewer found ------------------------------------------------------------------------------------------------
+# -- what a reviewer found -------------------------------------------------------------------------
 
 
 def test_missing_outcomes_are_refused(line) -> None:
@@ -706,7 +799,9 @@ def test_missing_outcomes_are_refused(line) -> None:
     model = regressor().fit(X[:500], y[:500])
     holes = y[500:].copy()
     holes[3] = np.nan
-    with pytest.raises(CertificateError, match="y has 1 missing or infinite values, the first at row 3"):
+    with pytest.raises(
+        CertificateError, match="y has 1 missing or infinite values, the first at row 3"
+    ):
         audit(model, X[500:], holes)
     with pytest.raises(CertificateError, match="y has 1 missing"):
         certify(LogisticRegression(), X[:50], np.array(["a", None, *(["b"] * 48)], dtype=object))
@@ -720,7 +815,9 @@ def test_missing_outcomes_are_refused(line) -> None:
 
 
 def test_models_that_know_their_rows_by_heart(rng: np.random.Generator) -> None:
-    """Their errors on the rows of the fit say nothing: the sizes that are counted come from rows held out."""
+    """Their errors on the rows of the fit say nothing: the sizes that are counted come from rows
+    held out.
+    """
     X = rng.normal(size=(400, 3))
     y = rng.normal(size=400)
     for model in (DecisionTreeRegressor(random_state=0), KNeighborsRegressor(1)):
@@ -731,7 +828,9 @@ def test_models_that_know_their_rows_by_heart(rng: np.random.Generator) -> None:
 
 
 def test_explained_names_what_it_is_compared_with(line) -> None:
-    """Where the target has moved since the fit, the mean of the fit is a bad rival, and the sentence says which it is."""
+    """Where the target has moved since the fit, the mean of the fit is a bad rival, and the
+    sentence says which it is.
+    """
     X, y = line
     model = regressor().fit(X[:500], y[:500])
     with pytest.warns(UserWarning, match="the target changed"):
@@ -743,7 +842,9 @@ def test_explained_names_what_it_is_compared_with(line) -> None:
 
 def test_rows_that_chose_the_model_are_refused(rows) -> None:
     X, y = rows
-    model = classifier(inverse_temperature=(1.0, 2.0)).fit(X[:500], y[:500], X_val=X[500:800], y_val=y[500:800])
+    model = classifier(inverse_temperature=(1.0, 2.0)).fit(
+        X[:500], y[:500], X_val=X[500:800], y_val=y[500:800]
+    )
     with pytest.raises(CertificateError, match="300 of the 300 rows are among"):
         audit(model, X[500:800], y[500:800])
     audit(model, X[800:], y[800:])
@@ -774,10 +875,16 @@ def test_wrapped_mixtures_are_found(rows) -> None:
         wrapped.fit(X[:700], y[:700])
         with pytest.raises(CertificateError, match="are among"):
             audit(wrapped, X[:700], y[:700])
-        assert audit(wrapped, X[700:], y[700:])["C1"].errors == (wrapped.predict(X[700:]) != y[700:]).sum()
+        assert (
+            audit(wrapped, X[700:], y[700:])["C1"].errors
+            == (wrapped.predict(X[700:]) != y[700:]).sum()
+        )
     certified = certify(make_pipeline(StandardScaler(), LocalMixtureClassifier(1, **QUICK)), X, y)
     sealed = np.sort(np.random.default_rng(0).permutation(len(y))[: len(y) // 2])
-    assert certified.certificate["one draw"].errors == (certified.drawn.predict(X[sealed]) != y[sealed]).sum()
+    assert (
+        certified.certificate["one draw"].errors
+        == (certified.drawn.predict(X[sealed]) != y[sealed]).sum()
+    )
     assert verify(certified.drawn, certified.certificate)
 
 
@@ -789,8 +896,12 @@ def test_other_models_are_known_after_pickling(rows) -> None:
     model[-1].coef_ = model[-1].coef_ + 1e-9
     with pytest.raises(CertificateError, match="not about this model"):
         verify(model, certificate)
-    odd = make_pipeline(FunctionTransformer(lambda X: X), LogisticRegression()).fit(X[:700], y[:700])
-    certificate = audit(odd, X[700:], y[700:])  # cannot be pickled: certified, but not to be known again
+    odd = make_pipeline(FunctionTransformer(lambda X: X), LogisticRegression()).fit(
+        X[:700], y[:700]
+    )
+    certificate = audit(
+        odd, X[700:], y[700:]
+    )  # cannot be pickled: certified, but not to be known again
     with pytest.raises(CertificateError, match="cannot be hashed"):
         verify(odd, certificate)
 
@@ -820,7 +931,10 @@ def test_whole_sample_guards(rows) -> None:
     for options, match in (
         ({"standardize": Units.of_rows(X)}, "the units of these very rows"),
         ({"standardize": False, "metric": "mahalanobis"}, "has taken its scales from the rows"),
-        ({"standardize": False, "prior": Prior(radius_shape=np.array([2.0, 3.0]))}, "priors of their own"),
+        (
+            {"standardize": False, "prior": Prior(radius_shape=np.array([2.0, 3.0]))},
+            "priors of their own",
+        ),
     ):
         with pytest.raises(CertificateError, match=match):
             whole_sample(classifier(**options).fit(X, y), X, y)
@@ -833,7 +947,9 @@ def test_marginal_intervals_cost_nothing(line) -> None:
     _, certificate = certify(regressor(), *line, marginal=True)
     assert {one.delta for one in certificate.of("interval")} == {0.0}
     assert certificate.ledger.spent == pytest.approx(0.05)
-    assert certificate["tolerance"].delta > certify(regressor(), *line).certificate["tolerance"].delta
+    assert (
+        certificate["tolerance"].delta > certify(regressor(), *line).certificate["tolerance"].delta
+    )
 
 
 def test_only_what_is_needed_is_asked_for(line) -> None:

@@ -54,7 +54,10 @@ def clients(n: int = 240) -> pd.DataFrame:
             "owner": rng.choice([True, False], n),
         }
     )
-    score = np.where(frame["age"] > 40, frame["income"] - 2.7, 2.7 - frame["income"]) + 0.3 * frame["owner"]
+    score = (
+        np.where(frame["age"] > 40, frame["income"] - 2.7, 2.7 - frame["income"])
+        + 0.3 * frame["owner"]
+    )
     frame["default"] = np.where(score + 0.2 * rng.normal(size=n) > 0.2, "yes", "no")
     frame["loss"] = (score + 0.1 * rng.normal(size=n)).round(3)
     return frame
@@ -64,16 +67,38 @@ def clients(n: int = 240) -> pd.DataFrame:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("cli")
     clients().to_csv(place / "data.csv", index=False)
-    run("fit", place / "data.csv", "--target", "default", "--id", "client", "--drop", "loss", "--model", place / "m.json", *FAST)
+    run(
+        "fit",
+        place / "data.csv",
+        "--target",
+        "default",
+        "--id",
+        "client",
+        "--drop",
+        "loss",
+        "--model",
+        place / "m.json",
+        *FAST,
+    )
     return place
 
 
-# -- fit ------------------------------------------------------------------------------------------------------------------
+# -- fit -------------------------------------------------------------------------------------------
 
 
 def test_fit_says_what_it_does(folder: Path, tmp_path: Path) -> None:
     report, model = tmp_path / "r.html", tmp_path / "m.json"
-    base = ["fit", folder / "data.csv", "--target", "default", "--id", "client", "--drop", "loss", *FAST]
+    base = [
+        "fit",
+        folder / "data.csv",
+        "--target",
+        "default",
+        "--id",
+        "client",
+        "--drop",
+        "loss",
+        *FAST,
+    ]
     result = run(*base, "--model", model, "--report", report)
     for words in (
         "240 rows, 7 columns (comma-separated, utf-8)",
@@ -94,7 +119,9 @@ def test_fit_says_what_it_does(folder: Path, tmp_path: Path) -> None:
 
 
 def test_fit_of_a_regression_as_json(folder: Path, tmp_path: Path) -> None:
-    result = run("fit", folder / "data.csv", "--target", "loss", "--drop", "client,default", "--json", *FAST)
+    result = run(
+        "fit", folder / "data.csv", "--target", "loss", "--drop", "client,default", "--json", *FAST
+    )
     content = json.loads(result.stdout)
     assert content["held_out"] == 72
     assert content["R2"] > 0
@@ -105,7 +132,16 @@ def test_fit_with_points_and_weights(folder: Path, tmp_path: Path) -> None:
     data = pd.read_csv(folder / "data.csv").assign(w=1.5)
     data.to_csv(tmp_path / "d.csv", index=False)
     data[["age", "income", "region", "owner"]][:2].to_csv(tmp_path / "points.csv", index=False)
-    base = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", "--time-limit", "5s"]
+    base = [
+        "fit",
+        tmp_path / "d.csv",
+        "--target",
+        "default",
+        "--drop",
+        "loss,client",
+        "--time-limit",
+        "5s",
+    ]
     out = run(*base, "--weights", "w", "--points", tmp_path / "points.csv").output
     assert "2 typical cases" in out
     assert "no certificate: weighted rows" in out
@@ -127,7 +163,9 @@ def test_missing_values_are_an_error_unless_told(tmp_path: Path) -> None:
     assert "1 missing values of 'region' replaced by" in imputed
 
 
-def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_kept(tmp_path: Path) -> None:
+def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_kept(
+    tmp_path: Path,
+) -> None:
     frame = clients()
     rest, sealed = split(240, 0.3, 0)
     frame.loc[sealed, "age"] += 1000
@@ -141,7 +179,12 @@ def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_
     median, most = frame.loc[rest, "age"].median(), frame.loc[rest, "region"].mode()[0]
     assert (model.table_.fill["age"], model.table_.fill["region"]) == (median, most)
     new = clients(6).astype(object)
-    new.loc[1, "age"], new.loc[2, "region"], new.loc[3, "income"], new.loc[4, "owner"] = None, "", "?", None
+    new.loc[1, "age"], new.loc[2, "region"], new.loc[3, "income"], new.loc[4, "owner"] = (
+        None,
+        "",
+        "?",
+        None,
+    )
     new.to_csv(tmp_path / "new.csv", index=False)
     run("predict", tmp_path / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
     said = pd.read_csv(tmp_path / "o.csv", dtype={"probability of yes": str})
@@ -153,9 +196,15 @@ def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_
         True,
         False,
     ]
-    whole = clients(6)[["age", "income", "region", "owner"]].assign(owner=lambda f: f["owner"].astype(float))
+    whole = clients(6)[["age", "income", "region", "owner"]].assign(
+        owner=lambda f: f["owner"].astype(float)
+    )
     fill = model.table_.fill
-    whole.loc[1, "age"], whole.loc[2, "region"], whole.loc[3, "income"] = fill["age"], fill["region"], fill["income"]
+    whole.loc[1, "age"], whole.loc[2, "region"], whole.loc[3, "income"] = (
+        fill["age"],
+        fill["region"],
+        fill["income"],
+    )
     whole.loc[4, "owner"] = fill["owner"]
     chance = probabilities(model, whole, model.table_.calibration)[:, 1]
     np.testing.assert_array_equal([float(text) for text in said["probability of yes"]], chance)
@@ -175,19 +224,36 @@ def test_sealed_rows_decide_nothing(tmp_path: Path) -> None:
         for name, value in changed.items():
             frame.loc[sealed, name] = value
         frame.to_csv(tmp_path / "d.csv", index=False)
-        arguments = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", *FAST, "--force"]
+        arguments = [
+            "fit",
+            tmp_path / "d.csv",
+            "--target",
+            "default",
+            "--drop",
+            "loss,client",
+            *FAST,
+            "--force",
+        ]
         output = run(*arguments, "--model", tmp_path / "m.json", code=code).output
         if code:
             return output
         content = json.loads((tmp_path / "m.json").read_text())
         return json.dumps(
-            {name: content[name] for name in ("columns", "units", "posterior", "exterior", "localities", "classes")}
+            {
+                name: content[name]
+                for name in ("columns", "units", "posterior", "exterior", "localities", "classes")
+            }
         )
 
     model = fitted()
     assert fitted(age=99.5, region="moon", default="no") == model
-    assert f"row {sealed}: column 'age': 'n/k' is not a number, as the other rows have" in fitted(code=1, age="n/k")
-    assert f"row {sealed}: 'default' is 'perhaps', which is not one of the labels no, yes" in fitted(code=1, default="perhaps")
+    assert f"row {sealed}: column 'age': 'n/k' is not a number, as the other rows have" in fitted(
+        code=1, age="n/k"
+    )
+    assert (
+        f"row {sealed}: 'default' is 'perhaps', which is not one of the labels no, yes"
+        in fitted(code=1, default="perhaps")
+    )
 
 
 def test_columns_that_are_nearly_numbers(tmp_path: Path) -> None:
@@ -204,20 +270,38 @@ def test_columns_that_are_nearly_numbers(tmp_path: Path) -> None:
     assert "--categories 'cod' is not a column" in run(*base, "--categories", "cod", code=1).output
 
 
-@pytest.mark.parametrize(("values", "classes"), [((True, False), [0, 1]), ((1.0, 0.0), [0, 1]), ((1.5, 2.5), ["1.5", "2.5"])])
-def test_outcomes_are_read_alike_by_all_commands(values: tuple, classes: list, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [((True, False), [0, 1]), ((1.0, 0.0), [0, 1]), ((1.5, 2.5), ["1.5", "2.5"])],
+)
+def test_outcomes_are_read_alike_by_all_commands(
+    values: tuple, classes: list, tmp_path: Path
+) -> None:
     frame = clients()
     frame["default"] = np.where(frame["default"] == "yes", *values)
     frame["default"] = frame["default"].astype(str)
     frame[:160].to_csv(tmp_path / "d.csv", index=False)
     frame[160:].to_csv(tmp_path / "later.csv", index=False)
-    run("fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", "--model", tmp_path / "m.json", *FAST)
+    run(
+        "fit",
+        tmp_path / "d.csv",
+        "--target",
+        "default",
+        "--drop",
+        "loss,client",
+        "--model",
+        tmp_path / "m.json",
+        *FAST,
+    )
     assert library.load(tmp_path / "m.json").classes_.tolist() == classes
     facts = json.loads(run("certify", tmp_path / "m.json", tmp_path / "later.csv", "--json").stdout)
     assert facts["statements"][0]["n_rows"] == 80
     frame.loc[170, "default"] = ""
     frame[160:].to_csv(tmp_path / "later.csv", index=False)
-    assert "row 10: no 'default' there" in run("certify", tmp_path / "m.json", tmp_path / "later.csv", code=1).output
+    assert (
+        "row 10: no 'default' there"
+        in run("certify", tmp_path / "m.json", tmp_path / "later.csv", code=1).output
+    )
 
 
 @pytest.mark.parametrize(
@@ -227,23 +311,41 @@ def test_outcomes_are_read_alike_by_all_commands(values: tuple, classes: list, t
         (["--target", "default", "--model", "-"], "cannot be written to standard output"),
         (["--target", "wealth"], "--target 'wealth' is not a column; the columns are client, age"),
         (["--target", "default", "--drop", "wealth"], "--drop 'wealth' is not a column"),
-        (["--target", "default", "--task", "regression"], "is not a number, so that it is no regression"),
+        (
+            ["--target", "default", "--task", "regression"],
+            "is not a number, so that it is no regression",
+        ),
         (["--target", "age", "--task", "classification"], "classes, and motlm knows two"),
         (["--target", "default", "--localities", "some"], "'some' is neither auto nor a number"),
         (["--target", "default", "--time-limit", "soon"], "'soon' is no time"),
         (["--target", "default", "--points", "none.csv"], "there is no file none.csv"),
-        (["--target", "default", "--model", "."], "is not a plain file; give the name of one to write"),
+        (
+            ["--target", "default", "--model", "."],
+            "is not a plain file; give the name of one to write",
+        ),
     ],
 )
 def test_mistakes_are_one_line(folder: Path, options: list[str], message: str) -> None:
-    result = CliRunner().invoke(motlm, ["fit", str(folder / "data.csv"), "--id", "client", *options])
+    result = CliRunner().invoke(
+        motlm, ["fit", str(folder / "data.csv"), "--id", "client", *options]
+    )
     assert result.exit_code in (1, 2)
     assert message in result.output
     assert "Traceback" not in result.output
 
 
 def test_outputs_are_looked_at_before_any_work(folder: Path, tmp_path: Path) -> None:
-    base = ["fit", folder / "data.csv", "--target", "default", "--id", "client", "--drop", "loss", *FAST]
+    base = [
+        "fit",
+        folder / "data.csv",
+        "--target",
+        "default",
+        "--id",
+        "client",
+        "--drop",
+        "loss",
+        *FAST,
+    ]
     twice = run(*base, "--model", tmp_path / "x", "--report", tmp_path / "x", code=2).output
     assert "would be written twice" in twice
     assert "is what is read" in run(*base, "--model", folder / "data.csv", "--force", code=2).output
@@ -251,34 +353,72 @@ def test_outputs_are_looked_at_before_any_work(folder: Path, tmp_path: Path) -> 
     assert "cannot be written" in run(*base, "--model", tmp_path / "file" / "m.json", code=1).output
     both = run("fit", "-", "--points", "-", "--target", "default", code=2, stdin=b"a,b\n").output
     assert "cannot both come from standard input" in both
-    assert "is neither auto nor a number from 0 on" in run(*base, "--localities", "-1", code=2).output
+    assert (
+        "is neither auto nor a number from 0 on" in run(*base, "--localities", "-1", code=2).output
+    )
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([f"{1 + i % 28:02d}.03.20{i % 20 + 10}" for i in range(240)], "column 'new' holds dates, such as '"),
-        ([f"2024-{1 + i % 12:02d}-15" for i in range(240)], "column 'new' holds dates, such as '2024-"),
+        (
+            [f"{1 + i % 28:02d}.03.20{i % 20 + 10}" for i in range(240)],
+            "column 'new' holds dates, such as '",
+        ),
+        (
+            [f"2024-{1 + i % 12:02d}-15" for i in range(240)],
+            "column 'new' holds dates, such as '2024-",
+        ),
         ([f"{i + 0.25} €" for i in range(240)], "different texts in 168 rows"),
     ],
 )
-def test_columns_that_would_be_thousands_of_categories(values: list[str], message: str, tmp_path: Path) -> None:
+def test_columns_that_would_be_thousands_of_categories(
+    values: list[str], message: str, tmp_path: Path
+) -> None:
     clients().assign(new=values).to_csv(tmp_path / "d.csv", index=False)
-    base = ["fit", tmp_path / "d.csv", "--target", "default", "--id", "client", "--drop", "loss", *FAST]
+    base = [
+        "fit",
+        tmp_path / "d.csv",
+        "--target",
+        "default",
+        "--id",
+        "client",
+        "--drop",
+        "loss",
+        *FAST,
+    ]
     assert message in run(*base, code=1).output
 
 
 def test_columns_that_are_remarked(tmp_path: Path) -> None:
     clients().assign(number=range(240), same="EUR").to_csv(tmp_path / "d.csv", index=False)
-    said = run("fit", tmp_path / "d.csv", "--target", "default", "--id", "client", "--drop", "loss", *FAST).output
-    assert "(all different and increasing: if it numbers the rows, name it in --id or --drop it)" in said
+    said = run(
+        "fit", tmp_path / "d.csv", "--target", "default", "--id", "client", "--drop", "loss", *FAST
+    ).output
+    assert (
+        "(all different and increasing: if it numbers the rows, name it in --id or --drop it)"
+        in said
+    )
     assert "same: 1 category: EUR (always the same, so that it cannot count)" in said
     assert "nothing is kept: --model" in said
 
 
 def test_summary_in_sentences(folder: Path, tmp_path: Path) -> None:
-    base = ["fit", folder / "data.csv", "--target", "default", "--id", "client", "--drop", "loss", "--time-limit", "20s"]
-    said = run(*base, "--localities", "1", "--population", "clients of 2027", "--delta", "0.1").stdout
+    base = [
+        "fit",
+        folder / "data.csv",
+        "--target",
+        "default",
+        "--id",
+        "client",
+        "--drop",
+        "loss",
+        "--time-limit",
+        "20s",
+    ]
+    said = run(
+        *base, "--localities", "1", "--population", "clients of 2027", "--delta", "0.1"
+    ).stdout
     assert "a positive score means yes, a negative one no" in said
     assert "    score = " in said
     assert " about " in said or " = north in " in said or " = south in " in said
@@ -287,14 +427,20 @@ def test_summary_in_sentences(folder: Path, tmp_path: Path) -> None:
     clients()[["age", "income", "region", "owner"]][:1].to_csv(tmp_path / "points.csv", index=False)
     one = clients().iloc[0]
     said = run(*base, "--points", tmp_path / "points.csv").stdout
-    assert f"around the typical case age = {one['age']:.4g}, income = {one['income']:.4g}, region = {one['region']}" in said
+    assert (
+        f"around the typical case age = {one['age']:.4g}, income = {one['income']:.4g}, region ="
+        f" {one['region']}" in said
+    )
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
     table.assign(y=np.where(table["a"] > 0, "p", "q")).to_csv(tmp_path / "line.csv", index=False)
-    assert "no locality helped on held-out rows" in run("fit", tmp_path / "line.csv", "--target", "y").stdout
+    assert (
+        "no locality helped on held-out rows"
+        in run("fit", tmp_path / "line.csv", "--target", "y").stdout
+    )
 
 
-# -- tables ---------------------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
 def test_dialects_are_found(tmp_path: Path) -> None:
@@ -338,7 +484,9 @@ def test_what_columns_are_taken_for(tmp_path: Path) -> None:
 
 
 def test_numbers_are_read_to_the_last_digit() -> None:
-    values = np.random.default_rng(0).normal(size=5000) * 10.0 ** np.random.default_rng(1).integers(-30, 30, 5000)
+    values = np.random.default_rng(0).normal(size=5000) * 10.0 ** np.random.default_rng(1).integers(
+        -30, 30, 5000
+    )
     text = pd.DataFrame({"a": [repr(value) for value in values.tolist()]})
     np.testing.assert_array_equal(typed(text)["a"], values)
 
@@ -347,7 +495,11 @@ def test_codes_mean_the_same_everywhere(tmp_path: Path) -> None:
     """007 is a category at fit, and in a table that holds nothing but such codes."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
-        {"a": rng.normal(size=160).round(3), "c": rng.choice(["007", "A12"], 160), "t": rng.choice(["TRUE", "FALSE"], 160)}
+        {
+            "a": rng.normal(size=160).round(3),
+            "c": rng.choice(["007", "A12"], 160),
+            "t": rng.choice(["TRUE", "FALSE"], 160),
+        }
     )
     frame["y"] = np.where(frame["a"] + 2 * (frame["c"] == "007") > 1, "p", "q")
     frame.to_csv(tmp_path / "d.csv", index=False)
@@ -359,13 +511,18 @@ def test_codes_mean_the_same_everywhere(tmp_path: Path) -> None:
     model = library.load(tmp_path / "m.json")
     rows = codes[["a", "c"]].assign(t=(codes["t"] == "TRUE").astype(float))
     assert pd.read_csv(tmp_path / "o.csv")["prediction"].tolist() == model.predict(rows).tolist()
-    explained = json.loads(run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 0, "--json").output)
+    explained = json.loads(
+        run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 0, "--json").output
+    )
     assert explained["values"]["c"] == "007"
     assert explained["prediction"] == model.predict(rows)[0]
     odd = codes.assign(c="moon")
     odd.to_csv(tmp_path / "odd.csv", index=False)
     result = run("predict", tmp_path / "m.json", tmp_path / "odd.csv", "-o", tmp_path / "o2.csv")
-    assert "5 rows were scored with something that fit had not seen or that is missing" in result.output
+    assert (
+        "5 rows were scored with something that fit had not seen or that is missing"
+        in result.output
+    )
     assert pd.read_csv(tmp_path / "o2.csv")["note"].str.contains("'moon' is unknown").all()
     assert (
         "has the name of a column that predict writes"
@@ -384,10 +541,12 @@ def test_other_formats(kind: str, folder: Path, tmp_path: Path) -> None:
     assert out.read_text() == (tmp_path / "csv.csv").read_text()
 
 
-# -- predict --------------------------------------------------------------------------------------------------------------
+# -- predict ---------------------------------------------------------------------------------------
 
 
-def test_predict_says_what_the_model_says(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predict_says_what_the_model_says(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "deep" / "out.csv"
     run("predict", folder / "m.json", folder / "data.csv", "-o", out, "--id", "client")
     said = pd.read_csv(out, dtype={"probability of yes": str})
@@ -405,7 +564,10 @@ def test_predict_says_what_the_model_says(folder: Path, tmp_path: Path, monkeypa
     again = tmp_path / "again.csv"
     run("predict", folder / "m.json", folder / "data.csv", "-o", again, "--id", "client")
     assert again.read_text() == out.read_text()
-    assert "exists; give another name" in run("predict", folder / "m.json", folder / "data.csv", "-o", out, code=1).output
+    assert (
+        "exists; give another name"
+        in run("predict", folder / "m.json", folder / "data.csv", "-o", out, code=1).output
+    )
 
 
 def test_rows_that_cannot_be_scored(folder: Path, tmp_path: Path) -> None:
@@ -420,19 +582,36 @@ def test_rows_that_cannot_be_scored(folder: Path, tmp_path: Path) -> None:
     assert f"6 rows written to {out}, of which 3 could not be scored" in result.output
     said = pd.read_csv(out)
     assert said["reason"].fillna("").tolist() == [
-        "", "column 'age': 'old' is not a number", "no value in column 'age'", "", "column 'income': 'inf' is not a number", "",
-    ]  # fmt: skip
+        "",
+        "column 'age': 'old' is not a number",
+        "no value in column 'age'",
+        "",
+        "column 'income': 'inf' is not a number",
+        "",
+    ]
     assert said["prediction"].notna().tolist() == [True, False, False, True, False, True]
     frame.drop(columns="age").to_csv(tmp_path / "less.csv", index=False)
-    assert "lacks the column 'age'" in run("predict", folder / "m.json", tmp_path / "less.csv", code=1).output
+    assert (
+        "lacks the column 'age'"
+        in run("predict", folder / "m.json", tmp_path / "less.csv", code=1).output
+    )
     assert sorted(one.name for one in tmp_path.iterdir()) == ["d.csv", "less.csv", "out.csv"]
 
 
 def test_in_a_pipe(folder: Path) -> None:
     """As a program of its own: results on standard output, the rest on standard error."""
-    command = [sys.executable, "-m", "motlm.cli", "predict", str(folder / "m.json"), str(folder / "data.csv")]
+    command = [
+        sys.executable,
+        "-m",
+        "motlm.cli",
+        "predict",
+        str(folder / "m.json"),
+        str(folder / "data.csv"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
-    assert done.stdout.startswith("row,client,prediction,probability of no,probability of yes,said_by,ambiguous,reason,note\n")
+    assert done.stdout.startswith(
+        "row,client,prediction,probability of no,probability of yes,said_by,ambiguous,reason,note\n"
+    )
     assert len(done.stdout.splitlines()) == 241
     assert done.stderr.strip() == "240 rows"
 
@@ -443,19 +622,33 @@ def test_tables_from_standard_input_and_packed_ones(folder: Path, tmp_path: Path
     frame.to_parquet(tmp_path / "d.parquet")
     frame.to_excel(tmp_path / "d.xlsx", index=False)
     for name in ("d.parquet", "d.xlsx"):
-        assert run("predict", folder / "m.json", "-", stdin=(tmp_path / name).read_bytes()).stdout == expected
+        assert (
+            run("predict", folder / "m.json", "-", stdin=(tmp_path / name).read_bytes()).stdout
+            == expected
+        )
     text = (folder / "data.csv").read_bytes()
     assert run("predict", folder / "m.json", "-", "-o", "-", stdin=text).stdout == expected
     (tmp_path / "d.csv.gz").write_bytes(gzip.compress(text))
     assert run("predict", folder / "m.json", tmp_path / "d.csv.gz").stdout == expected
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(text)[:-9])
-    assert "cut.csv.gz could not be unpacked" in run("predict", folder / "m.json", tmp_path / "cut.csv.gz", code=1).output
-    assert "standard input is empty" in run("predict", folder / "m.json", "-", stdin=b"", code=1).output
+    assert (
+        "cut.csv.gz could not be unpacked"
+        in run("predict", folder / "m.json", tmp_path / "cut.csv.gz", code=1).output
+    )
+    assert (
+        "standard input is empty"
+        in run("predict", folder / "m.json", "-", stdin=b"", code=1).output
+    )
     packed = bytearray(gzip.compress(text))
     assert run("predict", folder / "m.json", "-", stdin=bytes(packed)).stdout == expected
     packed[60:90] = bytes(255 - one for one in packed[60:90])
-    assert "standard input could not be unpacked" in run("predict", folder / "m.json", "-", stdin=bytes(packed), code=1).output
-    told = run("fit", "-", "--target", "default", "--id", "client", "--drop", "loss", *FAST, stdin=text)
+    assert (
+        "standard input could not be unpacked"
+        in run("predict", folder / "m.json", "-", stdin=bytes(packed), code=1).output
+    )
+    told = run(
+        "fit", "-", "--target", "default", "--id", "client", "--drop", "loss", *FAST, stdin=text
+    )
     assert "standard input: 240 rows, 7 columns (comma-separated, utf-8)" in told.stderr
     frame.set_index("client").to_parquet(tmp_path / "index.parquet")
     named = run("predict", folder / "m.json", tmp_path / "index.parquet", "--id", "client").stdout
@@ -474,7 +667,8 @@ def test_tables_from_pipes(folder: Path, tmp_path: Path) -> None:
 def test_predict_as_json(folder: Path) -> None:
     lines = run("predict", folder / "m.json", folder / "data.csv", "--json").stdout.splitlines()
     table = pd.read_csv(
-        io.StringIO(run("predict", folder / "m.json", folder / "data.csv").stdout), dtype={"probability of yes": str}
+        io.StringIO(run("predict", folder / "m.json", folder / "data.csv").stdout),
+        dtype={"probability of yes": str},
     )
     assert len(lines) == 240
     one = json.loads(lines[17])
@@ -484,9 +678,13 @@ def test_predict_as_json(folder: Path) -> None:
     assert one["probability of yes"] == float(table["probability of yes"][17])
     assert one["ambiguous"] is False
     text = "client,age,income,region,owner\nc1,old,2,north,True\n"
-    [line] = run("predict", folder / "m.json", "-", "--json", stdin=text.encode(), code=3).stdout.splitlines()
+    [line] = run(
+        "predict", folder / "m.json", "-", "--json", stdin=text.encode(), code=3
+    ).stdout.splitlines()
     bad = json.loads(line)
-    assert [bad[name] for name in ("prediction", "probability of yes", "said_by", "ambiguous")] == [None] * 4
+    assert [bad[name] for name in ("prediction", "probability of yes", "said_by", "ambiguous")] == [
+        None
+    ] * 4
     assert bad["reason"] == "column 'age': 'old' is not a number"
 
 
@@ -505,14 +703,29 @@ def test_probabilities_are_calibrated(tmp_path: Path) -> None:
     assert log_loss(truth, chance) < best + 0.05
     model = library.load(tmp_path / "m.json")
     assert log_loss(truth, model.predict_proba(table[["a", "b", "c"]][1500:])[:, 1]) > best + 0.2
-    told = json.loads(run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 5, "--json").stdout)
+    told = json.loads(
+        run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 5, "--json").stdout
+    )
     assert told["probabilities"]["yes"] == pytest.approx(chance[5], abs=1e-12)
-    assert "probability of yes: " in run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 5).stdout
+    assert (
+        "probability of yes: "
+        in run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 5).stdout
+    )
 
 
 def test_few_rows_calibrate_nothing(tmp_path: Path) -> None:
     clients(60).to_csv(tmp_path / "d.csv", index=False)
-    base = ["--target", "default", "--id", "client", "--drop", "loss", "--model", tmp_path / "m.json", *FAST]
+    base = [
+        "--target",
+        "default",
+        "--id",
+        "client",
+        "--drop",
+        "loss",
+        "--model",
+        tmp_path / "m.json",
+        *FAST,
+    ]
     run("fit", tmp_path / "d.csv", *base)
     assert library.load(tmp_path / "m.json").table_.calibration is None
 
@@ -520,40 +733,70 @@ def test_few_rows_calibrate_nothing(tmp_path: Path) -> None:
 def test_output_is_utf8_whatever_the_console_has(folder: Path) -> None:
     command = [sys.executable, "-m", "motlm.cli", "predict", str(folder / "m.json"), "-"]
     table = "client,age,income,region,owner\n日本,40,2,north,True\n".encode()
-    done = subprocess.run(command, input=table, capture_output=True, check=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = subprocess.run(
+        command,
+        input=table,
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
     assert "\n0,日本," in done.stdout.decode()
 
 
-# -- the others -----------------------------------------------------------------------------------------------------------
+# -- the others ------------------------------------------------------------------------------------
 
 
 def test_explain(folder: Path) -> None:
-    text = run("explain", folder / "m.json", folder / "data.csv", "--row", 17, "--fixed", "age").output
+    text = run(
+        "explain", folder / "m.json", folder / "data.csv", "--row", 17, "--fixed", "age"
+    ).output
     assert text.startswith("row 17: ")
     assert "what would change it: " in text
-    content = json.loads(run("explain", folder / "m.json", folder / "data.csv", "--row", 17, "--json").output)
+    content = json.loads(
+        run("explain", folder / "m.json", folder / "data.csv", "--row", 17, "--json").output
+    )
     assert content["row"] == 17
-    assert sum(content["contributions"].values()) + content["base"] == pytest.approx(content["score"])
-    again = run("explain", folder / "m.json", folder / "data.csv", "--case", "c17", "--fixed", "age").output
+    assert sum(content["contributions"].values()) + content["base"] == pytest.approx(
+        content["score"]
+    )
+    again = run(
+        "explain", folder / "m.json", folder / "data.csv", "--case", "c17", "--fixed", "age"
+    ).output
     assert again == text
-    assert "0 rows have 'client' = 'x'" in run("explain", folder / "m.json", folder / "data.csv", "--case", "x", code=1).output
+    assert (
+        "0 rows have 'client' = 'x'"
+        in run("explain", folder / "m.json", folder / "data.csv", "--case", "x", code=1).output
+    )
     assert "say which row" in run("explain", folder / "m.json", folder / "data.csv", code=2).output
-    wanted = run("explain", folder / "m.json", folder / "data.csv", "--row", 1, "--wanted", 3, code=2).output
+    wanted = run(
+        "explain", folder / "m.json", folder / "data.csv", "--row", 1, "--wanted", 3, code=2
+    ).output
     assert "--wanted is a prediction of a regression" in wanted
-    assert "--row 999 of 240 rows" in run("explain", folder / "m.json", folder / "data.csv", "--row", 999, code=1).output
+    assert (
+        "--row 999 of 240 rows"
+        in run("explain", folder / "m.json", folder / "data.csv", "--row", 999, code=1).output
+    )
 
 
 def test_report_and_certify(folder: Path, tmp_path: Path) -> None:
     report = tmp_path / "r.html"
     run("report", folder / "m.json", folder / "data.csv", "--target", "default", "-o", report)
     assert "default, from data.csv" in report.read_text()
-    facts = json.loads(run("report", folder / "m.json", folder / "data.csv", "-o", report, "--force", "--json").stdout)
+    facts = json.loads(
+        run(
+            "report", folder / "m.json", folder / "data.csv", "-o", report, "--force", "--json"
+        ).stdout
+    )
     assert facts["report"] == str(report)
     assert facts["rows"] == 240
     refused = run("certify", folder / "m.json", folder / "data.csv", code=1).output
     assert "are among the 168 that the model was made from" in refused
     rng = np.random.default_rng(9)
-    fresh = clients(600).sample(frac=1, random_state=1).assign(age=lambda f: f["age"] + rng.normal(0, 0.5, len(f)))
+    fresh = (
+        clients(600)
+        .sample(frac=1, random_state=1)
+        .assign(age=lambda f: f["age"] + rng.normal(0, 0.5, len(f)))
+    )
     fresh.to_csv(tmp_path / "fresh.csv", index=False)
     model = tmp_path / "m.json"
     model.write_text((folder / "m.json").read_text())
@@ -562,11 +805,22 @@ def test_report_and_certify(folder: Path, tmp_path: Path) -> None:
     text = run(*base, "--force").output
     assert "of clients of 2026" in text
     assert library.load(model).certificate_.protocol.startswith("audit on 600 rows")
-    content = json.loads(run("certify", model, tmp_path / "fresh.csv", "--target", "default", "--json").stdout)
+    content = json.loads(
+        run("certify", model, tmp_path / "fresh.csv", "--target", "default", "--json").stdout
+    )
     assert content["statements"][0]["n_rows"] == 600
     assert (
         "--target 'wealth' is not a column"
-        in run("report", model, tmp_path / "fresh.csv", "--target", "wealth", "-o", tmp_path / "x.html", code=1).output
+        in run(
+            "report",
+            model,
+            tmp_path / "fresh.csv",
+            "--target",
+            "wealth",
+            "-o",
+            tmp_path / "x.html",
+            code=1,
+        ).output
     )
     plain = library.load(model)
     del plain.table_
@@ -592,14 +846,22 @@ def test_help_and_bad_files(folder: Path, tmp_path: Path) -> None:
         assert "Usage:" in run(command, "--help").output
     assert f"motlm, version {library.__version__}" in run("--version").output
     (tmp_path / "m.json").write_text("{")
-    assert "not JSON, or cut off" in run("predict", tmp_path / "m.json", folder / "data.csv", code=1).output
-    assert "No such file" in run("predict", tmp_path / "none.json", folder / "data.csv", code=1).output
+    assert (
+        "not JSON, or cut off"
+        in run("predict", tmp_path / "m.json", folder / "data.csv", code=1).output
+    )
+    assert (
+        "No such file" in run("predict", tmp_path / "none.json", folder / "data.csv", code=1).output
+    )
 
 
 def test_arguments_in_the_wrong_order(folder: Path) -> None:
     swapped = run("predict", folder / "data.csv", folder / "m.json", code=1).output
     assert "is not a model file; the model comes first, then the table" in swapped
-    assert "looks like JSON, not like a table" in run("predict", folder / "m.json", folder / "m.json", code=1).output
+    assert (
+        "looks like JSON, not like a table"
+        in run("predict", folder / "m.json", folder / "m.json", code=1).output
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals and pipes of POSIX")
@@ -612,7 +874,9 @@ def test_exit_codes_of_pipes_and_interrupts(folder: Path, tmp_path: Path) -> Non
     assert "Traceback" not in done.stderr
     os.mkfifo(tmp_path / "pipe")  # nobody writes to it, so that the command waits
     out = tmp_path / "out.csv"
-    with subprocess.Popen([*command.split(), str(tmp_path / "pipe"), "-o", str(out)], stderr=subprocess.PIPE) as waiting:
+    with subprocess.Popen(
+        [*command.split(), str(tmp_path / "pipe"), "-o", str(out)], stderr=subprocess.PIPE
+    ) as waiting:
         time.sleep(8)
         waiting.send_signal(signal.SIGINT)
         told = waiting.stderr.read().decode()

@@ -1,4 +1,6 @@
-"""Searches on a Dask cluster: the same model, found by the workers, and the time limit reaches them."""
+"""Searches on a Dask cluster: the same model, found by the workers, and the time limit reaches
+them.
+"""
 
 from __future__ import annotations
 

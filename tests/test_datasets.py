@@ -72,7 +72,11 @@ def test_inputs_and_outputs_may_be_left_out(tmp_path: Path) -> None:
     lines = [line for line in GOOD.split("\n") if not line.startswith(("@inputs", "@outputs"))]
     table = read_keel(written(tmp_path, "\n".join(lines)))
     assert (table.inputs, table.outputs) == (("Age", "Yearly income", "Region"), ("Default",))
-    lines = [line.replace("@inputs Age,", "@input") for line in GOOD.split("\n") if not line.startswith("@outputs")]
+    lines = [
+        line.replace("@inputs Age,", "@input")
+        for line in GOOD.split("\n")
+        if not line.startswith("@outputs")
+    ]
     assert read_keel(written(tmp_path, "\n".join(lines))).outputs == ("Age", "Default")
 
 
@@ -80,35 +84,104 @@ BROKEN = {
     "no @data": (GOOD.split("@data")[0], "line 9: the file ends without @data"),
     "no rows": (GOOD.split("31,")[0], "line 10: no rows after @data"),
     "empty": ("", "the file is empty"),
-    "too few values": (GOOD.replace("31, 1200.5,", "31,"), "line 11: expected 4 values, one for each @attribute; got 3"),
-    "too many values": (GOOD.replace("31,", "31, 31,"), "line 11: expected 4 values, one for each @attribute; got 5"),
-    "unknown level": (GOOD.replace("north, no", "west, no"), "line 11: 'west' is none of the 3 levels that 'Region' is declared"),
-    "not a number": (GOOD.replace("1200.5", "much"), "line 11: expected a finite number for 'Yearly income'; got 'much'"),
-    "empty value": (GOOD.replace("1200.5", ""), "line 11: expected a finite number for 'Yearly income'; got ''"),
+    "too few values": (
+        GOOD.replace("31, 1200.5,", "31,"),
+        "line 11: expected 4 values, one for each @attribute; got 3",
+    ),
+    "too many values": (
+        GOOD.replace("31,", "31, 31,"),
+        "line 11: expected 4 values, one for each @attribute; got 5",
+    ),
+    "unknown level": (
+        GOOD.replace("north, no", "west, no"),
+        "line 11: 'west' is none of the 3 levels that 'Region' is declared",
+    ),
+    "not a number": (
+        GOOD.replace("1200.5", "much"),
+        "line 11: expected a finite number for 'Yearly income'; got 'much'",
+    ),
+    "empty value": (
+        GOOD.replace("1200.5", ""),
+        "line 11: expected a finite number for 'Yearly income'; got ''",
+    ),
     "nan": (GOOD.replace("1200.5", "nan"), "line 11: expected a finite number"),
     "infinite": (GOOD.replace("1200.5", "1e999"), "line 11: expected a finite number"),
     "underscore": (GOOD.replace("1200.5", "1_200"), "line 11: expected a finite number"),
-    "not an integer": (GOOD.replace("31,", "31.5,"), "line 11: expected an integer for 'Age'; got '31.5'"),
+    "not an integer": (
+        GOOD.replace("31,", "31.5,"),
+        "line 11: expected an integer for 'Age'; got '31.5'",
+    ),
     "binary": (GOOD.encode() + b"\0\1\2", "line 15: a NUL byte"),
-    "encoding": (GOOD.encode().replace(b"north, no", b"n\xf8rth, no"), r"line 11: byte 0xf8 at position 14 is not utf-8;"),
-    "type": (GOOD.replace("integer [18, 99]", "date"), "line 2: attribute 'Age' has type 'date'; expected real, integer"),
-    "range": (GOOD.replace("[18, 99]", "[18, old]"), "line 2: expected a finite number for 'Age'; got 'old'"),
-    "no name": (GOOD.replace("@attribute Age integer [18, 99]", "@attribute"), "line 2: @attribute without a name"),
-    "twice": (GOOD.replace("'Yearly income' real", "Age real"), "line 3: attribute 'Age' is declared twice"),
-    "open levels": (GOOD.replace("{yes, no}", "{yes, no"), "line 5: the levels of attribute 'Default' do not end with a brace"),
-    "same levels": (GOOD.replace("{yes, no}", "{no, no}"), "line 5: attribute 'Default' has an empty or a repeated level"),
-    "no levels": (GOOD.replace("{yes, no}", "{}"), "line 5: attribute 'Default' has an empty or a repeated level"),
-    "strange line": (GOOD.replace("@relation", "relation"), "line 1: expected @relation, @attribute, .* got 'relation clients'"),
-    "strange input": (GOOD.replace("@inputs Age", "@inputs Wage"), "line 6: @inputs names 'Wage', which no @attribute above"),
-    "input twice": (GOOD.replace("@inputs Age", "@inputs Region, Age"), "line 6: @inputs names an attribute twice"),
-    "in and out": (GOOD.replace("@outputs Default", "@outputs Age"), "line 10: 'Age' is both in @inputs and in @outputs"),
-    "beside @data": (GOOD.replace("@data\n", "@data "), "line 10: expected the rows below @data, not beside it"),
-    "inputs twice": (GOOD.replace("@outputs", "@inputs Age\n@outputs"), "line 7: @inputs stands in the header twice"),
-    "no output": (GOOD.replace("@outputs Default", "").replace("Region\n", "Region, Default\n"), "every attribute is an input"),
-    "missing level": (GOOD.replace("{yes, no}", "{yes, ?}"), "line 5: attribute 'Default' has a level that stands for a missing"),
+    "encoding": (
+        GOOD.encode().replace(b"north, no", b"n\xf8rth, no"),
+        r"line 11: byte 0xf8 at position 14 is not utf-8;",
+    ),
+    "type": (
+        GOOD.replace("integer [18, 99]", "date"),
+        "line 2: attribute 'Age' has type 'date'; expected real, integer",
+    ),
+    "range": (
+        GOOD.replace("[18, 99]", "[18, old]"),
+        "line 2: expected a finite number for 'Age'; got 'old'",
+    ),
+    "no name": (
+        GOOD.replace("@attribute Age integer [18, 99]", "@attribute"),
+        "line 2: @attribute without a name",
+    ),
+    "twice": (
+        GOOD.replace("'Yearly income' real", "Age real"),
+        "line 3: attribute 'Age' is declared twice",
+    ),
+    "open levels": (
+        GOOD.replace("{yes, no}", "{yes, no"),
+        "line 5: the levels of attribute 'Default' do not end with a brace",
+    ),
+    "same levels": (
+        GOOD.replace("{yes, no}", "{no, no}"),
+        "line 5: attribute 'Default' has an empty or a repeated level",
+    ),
+    "no levels": (
+        GOOD.replace("{yes, no}", "{}"),
+        "line 5: attribute 'Default' has an empty or a repeated level",
+    ),
+    "strange line": (
+        GOOD.replace("@relation", "relation"),
+        "line 1: expected @relation, @attribute, .* got 'relation clients'",
+    ),
+    "strange input": (
+        GOOD.replace("@inputs Age", "@inputs Wage"),
+        "line 6: @inputs names 'Wage', which no @attribute above",
+    ),
+    "input twice": (
+        GOOD.replace("@inputs Age", "@inputs Region, Age"),
+        "line 6: @inputs names an attribute twice",
+    ),
+    "in and out": (
+        GOOD.replace("@outputs Default", "@outputs Age"),
+        "line 10: 'Age' is both in @inputs and in @outputs",
+    ),
+    "beside @data": (
+        GOOD.replace("@data\n", "@data "),
+        "line 10: expected the rows below @data, not beside it",
+    ),
+    "inputs twice": (
+        GOOD.replace("@outputs", "@inputs Age\n@outputs"),
+        "line 7: @inputs stands in the header twice",
+    ),
+    "no output": (
+        GOOD.replace("@outputs Default", "").replace("Region\n", "Region, Default\n"),
+        "every attribute is an input",
+    ),
+    "missing level": (
+        GOOD.replace("{yes, no}", "{yes, ?}"),
+        "line 5: attribute 'Default' has a level that stands for a missing",
+    ),
     "no attributes": ("@relation x\n@data\n1\n", "line 2: @data without an @attribute above it"),
-    "quotes": (GOOD.replace("'far away, east',no", "'far away, east,no"), "line 14: values that cannot be told apart"),
-}  # fmt: skip
+    "quotes": (
+        GOOD.replace("'far away, east',no", "'far away, east,no"),
+        "line 14: values that cannot be told apart",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", BROKEN)
@@ -130,7 +203,9 @@ def test_a_line_of_100_mb_is_not_read(tmp_path: Path) -> None:
 
 
 def test_any_bytes_parse_or_say_why(tmp_path: Path, rng: np.random.Generator) -> None:
-    """Bytes changed, dropped, doubled and swapped for the format's own words: a table comes, or a KeelFormatError."""
+    """Bytes changed, dropped, doubled and swapped for the format's own words: a table comes, or a
+    KeelFormatError.
+    """
     words = [
         b"@data",
         b"@attribute",
@@ -174,7 +249,9 @@ def test_any_bytes_parse_or_say_why(tmp_path: Path, rng: np.random.Generator) ->
 
 
 def test_tabs_quotes_and_signs(tmp_path: Path) -> None:
-    """Tabs after keywords, quotes inside others, a level that begins like a comment, a name with quotes in it."""
+    """Tabs after keywords, quotes inside others, a level that begins like a comment, a name with
+    quotes in it.
+    """
     text = """\ufeff% about
 @relation\tx
 @attribute\tkind {"it's, so", %y, 'b'}
@@ -216,11 +293,16 @@ def test_the_papers_sets(one: datasets.KeelSet, shared_data: Path) -> None:
 def test_names_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"no data set 'iris'; there are banana, wdbc"):
         load_keel("iris")
-    with pytest.raises(FileNotFoundError, match=r"no stock\.dat in .*Put stock\.dat into a folder and name it by data_home="):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"no stock\.dat in .*Put stock\.dat into a folder and name it by data_home=",
+    ):
         load_keel("stock", data_home=tmp_path, download_if_missing=False)
     with pytest.raises(ValueError, match="no synthetic case 'case3'; there are clf_case1"):
         load_published("case3")
-    with pytest.raises(FileNotFoundError, match=r"clf_case1\.csv.*or draw a new set with make_clf_case1"):
+    with pytest.raises(
+        FileNotFoundError, match=r"clf_case1\.csv.*or draw a new set with make_clf_case1"
+    ):
         load_published("clf_case1", data_home=tmp_path)
     monkeypatch.delenv("MOTLM_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -230,7 +312,12 @@ def test_names_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_published_cases(shared_data: Path) -> None:
-    for name, rows in (("clf_case1", 1392), ("clf_case2", 1245), ("reg_case1", 706), ("reg_case2", 1058)):
+    for name, rows in (
+        ("clf_case1", 1392),
+        ("clf_case2", 1245),
+        ("reg_case1", 706),
+        ("reg_case2", 1058),
+    ):
         X, y = load_published(name, data_home=shared_data)
         assert X.shape == (rows, 2 if name.startswith("clf") else 1)
         assert y.shape == (rows,)
@@ -240,7 +327,11 @@ def test_frames_need_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = written(tmp_path, GOOD)
     real = builtins.__import__
     monkeypatch.setattr(
-        builtins, "__import__", lambda name, *rest, **more: _refuse(name) if name == "pandas" else real(name, *rest, **more)
+        builtins,
+        "__import__",
+        lambda name, *rest, **more: (
+            _refuse(name) if name == "pandas" else real(name, *rest, **more)
+        ),
     )
     with pytest.raises(ImportError, match="as_frame=True needs pandas"):
         _keel._frame(read_keel(path))
@@ -250,21 +341,33 @@ def _refuse(name: str) -> None:
     raise ImportError(name)
 
 
-# -- downloads ------------------------------------------------------------------------------------------------------------
+# -- downloads -------------------------------------------------------------------------------------
 
 
 class Server:
-    """One file, served whole or from where the client asks; it may break off, and counts what it sends."""
+    """One file, served whole or from where the client asks; it may break off, and counts what it
+    sends.
+    """
 
     def __init__(self) -> None:
-        self.content, self.break_after, self.ranges, self.status, self.honours_ranges = b"", None, [], 200, True
+        self.content, self.break_after, self.ranges, self.status, self.honors_ranges = (
+            b"",
+            None,
+            [],
+            200,
+            True,
+        )
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 asked = self.headers.get("Range")
                 outer.ranges.append(asked)
-                begin = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and outer.honours_ranges else 0
+                begin = (
+                    int(asked.removeprefix("bytes=").removesuffix("-"))
+                    if asked and outer.honors_ranges
+                    else 0
+                )
                 if outer.status != 200:
                     self.send_error(outer.status)
                     return
@@ -273,7 +376,10 @@ class Server:
                     return
                 self.send_response(206 if begin else 200)
                 if begin:
-                    self.send_header("Content-Range", f"bytes {begin}-{len(outer.content) - 1}/{len(outer.content)}")
+                    self.send_header(
+                        "Content-Range",
+                        f"bytes {begin}-{len(outer.content) - 1}/{len(outer.content)}",
+                    )
                 self.send_header("Content-Length", str(len(outer.content) - begin))
                 self.end_headers()
                 end = len(outer.content) if outer.break_after is None else begin + outer.break_after
@@ -295,7 +401,10 @@ def server(monkeypatch: pytest.MonkeyPatch):
         stream.writestr("readme.txt", "about")
         stream.writestr("stock/Stock.dat", STOCK)
     one.content = archive.getvalue()
-    sets = [replace(some, sha256=hashlib.sha256(STOCK).hexdigest()) if some.name == "stock" else some for some in KEEL]
+    sets = [
+        replace(some, sha256=hashlib.sha256(STOCK).hexdigest()) if some.name == "stock" else some
+        for some in KEEL
+    ]
     monkeypatch.setattr(_keel, "KEEL", tuple(sets))
     monkeypatch.setattr(_keel, "HOME", one.url)
     yield one
@@ -303,10 +412,15 @@ def server(monkeypatch: pytest.MonkeyPatch):
     one.server.server_close()
 
 
-STOCK = b"@relation stock\n@attribute A real\n@attribute B real\n@data\n" + b"1.5, 2.5\n2.5, 3.5\n" * 400
+STOCK = (
+    b"@relation stock\n@attribute A real\n@attribute B real\n@data\n"
+    + b"1.5, 2.5\n2.5, 3.5\n" * 400
+)
 
 
-def test_download_is_kept_and_shown(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_download_is_kept_and_shown(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bunch = load_keel("stock", data_home=tmp_path)
     assert bunch.data.shape == (800, 1)
     assert "100%" in capsys.readouterr().err
@@ -325,7 +439,11 @@ def test_broken_download_is_resumed(server: Server, tmp_path: Path) -> None:
 def test_download_that_stays_broken_goes_on_next_time(server: Server, tmp_path: Path) -> None:
     server.break_after = 10
     with pytest.raises(
-        OSError, match=r"stock\.dat is not in .* could not be downloaded: .*30 of \d+ bytes came.*Put stock\.dat into"
+        OSError,
+        match=(
+            r"stock\.dat is not in .* could not be downloaded: .*30 of \d+ bytes came.*Put"
+            r" stock\.dat into"
+        ),
     ):
         load_keel("stock", data_home=tmp_path)
     server.break_after = None
@@ -337,7 +455,7 @@ def test_server_that_knows_no_ranges(server: Server, tmp_path: Path) -> None:
     part = tmp_path / "keel" / "regression" / "stock.zip.part"
     part.parent.mkdir(parents=True)
     part.write_bytes(b"old")
-    server.honours_ranges = False
+    server.honors_ranges = False
     assert load_keel("stock", data_home=tmp_path).data.shape == (800, 1)
 
 
@@ -358,11 +476,15 @@ def test_server_that_refuses(server: Server, tmp_path: Path, status: int, tries:
 
 def test_without_network(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_keel, "HOME", "http://127.0.0.1:9")  # nothing listens there
-    with pytest.raises(OSError, match=r"could not be downloaded: .*in 3 tries\. Put stock\.dat into a folder"):
+    with pytest.raises(
+        OSError, match=r"could not be downloaded: .*in 3 tries\. Put stock\.dat into a folder"
+    ):
         load_keel("stock", data_home=tmp_path)
 
 
-def test_damaged_archives_are_errors_with_advice(server: Server, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_damaged_archives_are_errors_with_advice(
+    server: Server, tmp_path: Path, rng: np.random.Generator
+) -> None:
     whole = server.content
     for _ in range(60):
         damaged = bytearray(whole)
@@ -379,7 +501,11 @@ def test_damaged_archives_are_errors_with_advice(server: Server, tmp_path: Path,
 def test_two_at_once(server: Server, tmp_path: Path) -> None:
     found, threads = [], []
     for _ in range(6):
-        threads.append(threading.Thread(target=lambda: found.append(load_keel("stock", data_home=tmp_path).data.shape)))
+        threads.append(
+            threading.Thread(
+                target=lambda: found.append(load_keel("stock", data_home=tmp_path).data.shape)
+            )
+        )
         threads[-1].start()
     for thread in threads:
         thread.join()
@@ -387,7 +513,9 @@ def test_two_at_once(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "keel" / "regression"
     assert [path.name for path in folder.iterdir()] == ["stock.dat"]
     (tmp_path / "plain").touch()
-    assert (folder / "stock.dat").stat().st_mode == (tmp_path / "plain").stat().st_mode  # others may read it too
+    assert (folder / "stock.dat").stat().st_mode == (
+        tmp_path / "plain"
+    ).stat().st_mode  # others may read it too
 
 
 def test_a_dead_processs_lock_is_taken_over(server: Server, tmp_path: Path) -> None:
@@ -401,7 +529,9 @@ def test_a_dead_processs_lock_is_taken_over(server: Server, tmp_path: Path) -> N
 
 def test_other_content_is_refused(server: Server, tmp_path: Path) -> None:
     (tmp_path / "banana.dat").write_text(GOOD)
-    with pytest.raises(OSError, match=r"is not the banana\.dat of the paper's experiments: its sha256"):
+    with pytest.raises(
+        OSError, match=r"is not the banana\.dat of the paper's experiments: its sha256"
+    ):
         load_keel("banana", data_home=tmp_path)
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as stream:
@@ -421,7 +551,7 @@ def test_other_content_is_refused(server: Server, tmp_path: Path) -> None:
         load_keel("stock", data_home=tmp_path)
 
 
-# -- recipes --------------------------------------------------------------------------------------------------------------
+# -- recipes ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", [make_clf_case1, make_clf_case2])
@@ -430,7 +560,8 @@ def test_classification_recipes(make) -> None:
     assert X.shape == (2000, 2)
     assert set(y) == {-1.0, 1.0}
     assert (np.abs(X) <= [2.5, 1.5]).all()
-    # one way inside, the other way outside, half of the rows each: a line through the middle is no better than chance
+    # one way inside, the other way outside, half of the rows each: a line through the middle is no
+    # better than chance
     assert np.mean(np.sign(X[:, 1]) == y) == pytest.approx(0.5, abs=0.01)
     again, _ = make(2000, flipped=0.0, random_state=0)
     np.testing.assert_array_equal(X, again)
@@ -444,8 +575,12 @@ def test_flipped_labels() -> None:
     assert np.mean(clean != noisy) == pytest.approx(0.2, abs=0.02)
 
 
-@pytest.mark.parametrize(("make", "name"), [(make_reg_case1, "reg_case1"), (make_reg_case2, "reg_case2")])
-def test_regression_recipes_agree_with_the_authors_draws(make, name: str, shared_data: Path) -> None:
+@pytest.mark.parametrize(
+    ("make", "name"), [(make_reg_case1, "reg_case1"), (make_reg_case2, "reg_case2")]
+)
+def test_regression_recipes_agree_with_the_authors_draws(
+    make, name: str, shared_data: Path
+) -> None:
     """The same lines at the same places, to three standard deviations of the noise."""
     X, y = make(4000, random_state=0)
     assert X.shape == (4000, 1)
@@ -464,7 +599,9 @@ def test_breimans_gaussians() -> None:
     X, y = make_twonorm(40_000, random_state=0)
     a = 2 / np.sqrt(20)
     np.testing.assert_allclose(X[y == 0].mean(axis=0), a, atol=0.03)
-    assert np.mean((X.sum(axis=1) < 0) == y) == pytest.approx(0.977, abs=0.003)  # Phi(2), the best rule there is
+    assert np.mean((X.sum(axis=1) < 0) == y) == pytest.approx(
+        0.977, abs=0.003
+    )  # Phi(2), the best rule there is
     X, y = make_ringnorm(40_000, random_state=0)
     np.testing.assert_allclose(X[y == 0].std(axis=0), 2.0, atol=0.05)
     ratio = ((X - a) ** 2).sum(axis=1) - (X**2).sum(axis=1) / 4 - 40 * np.log(2)

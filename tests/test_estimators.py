@@ -29,21 +29,30 @@ SHORT = {
 def case2():
     X, y = make_clf_case2(700, random_state=1)
     model = LocalMixtureClassifier(
-        points_of_interest=POINTS, standardize=False, inverse_temperature=4.0, n_starts=3, random_state=0
+        points_of_interest=POINTS,
+        standardize=False,
+        inverse_temperature=4.0,
+        n_starts=3,
+        random_state=0,
     ).fit(X, y)
     return X, y, model
 
 
 @pytest.fixture(scope="module")
 def overlapping():
-    """Two balls that overlap and contradict each other, in the user's odd units, with learned points."""
+    """Two balls that overlap and contradict each other, in the user's odd units, with learned
+    points.
+    """
     rng = np.random.default_rng(0)
     X = rng.uniform([-100.0, 0.0], [100.0, 0.1], size=(500, 2))
     y = np.where(np.abs(X[:, 0]) < 50, "low", "high")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
         model = LocalMixtureClassifier(
-            points_of_interest=[[-20.0, 0.05], [20.0, 0.05]], inverse_temperature=2.0, n_starts=3, random_state=0
+            points_of_interest=[[-20.0, 0.05], [20.0, 0.05]],
+            inverse_temperature=2.0,
+            n_starts=3,
+            random_state=0,
         ).fit(X, y)
     return X, y, model
 
@@ -51,8 +60,16 @@ def overlapping():
 @pytest.fixture(scope="module")
 def kinked():
     X = np.linspace(1000.0, 1400.0, 400)[:, None]
-    y = 1e6 + np.where(np.abs(X[:, 0] - 1200) < 100, 3e4 * (X[:, 0] - 1200), -3e4 * (X[:, 0] - 1200))
-    return X, y, LocalMixtureRegressor(1, inverse_temperature=(4.0, 32.0), n_starts=3, random_state=0).fit(X, y)
+    y = 1e6 + np.where(
+        np.abs(X[:, 0] - 1200) < 100, 3e4 * (X[:, 0] - 1200), -3e4 * (X[:, 0] - 1200)
+    )
+    return (
+        X,
+        y,
+        LocalMixtureRegressor(1, inverse_temperature=(4.0, 32.0), n_starts=3, random_state=0).fit(
+            X, y
+        ),
+    )
 
 
 def test_known_points_find_the_radii(case2) -> None:
@@ -67,7 +84,9 @@ def test_known_points_find_the_radii(case2) -> None:
 
 def test_what_is_stored_fits_together(case2) -> None:
     X, _, model = case2
-    assert model.objective_ == pytest.approx(model.gibbs_risk_ + model.kl_ / (model.inverse_temperature_ * len(X)), rel=1e-10)
+    assert model.objective_ == pytest.approx(
+        model.gibbs_risk_ + model.kl_ / (model.inverse_temperature_ * len(X)), rel=1e-10
+    )
     assert model.posterior_.n_localities == len(model.localities_) == 3
     assert [locality.point for locality in model.localities_] == [0, 1, 2]
     assert model.n_iter_ >= 1
@@ -79,7 +98,9 @@ def test_what_is_stored_fits_together(case2) -> None:
 
 
 def test_gibbs_risk_by_drawing_models_from_the_posterior(case2) -> None:
-    """The risk that fit reports, by Monte Carlo over radii, weights and biases: nothing of the library's algebra."""
+    """The risk that fit reports, by Monte Carlo over radii, weights and biases: nothing of the
+    library's algebra.
+    """
     X, y, model = case2
     q, rng = model.posterior_, np.random.default_rng(5)
     losses = []
@@ -89,7 +110,9 @@ def test_gibbs_risk_by_drawing_models_from_the_posterior(case2) -> None:
         v = q.coef + q.coef_scale[:, None] * rng.standard_normal(q.coef.shape)
         b = q.intercept + q.intercept_scale * rng.standard_normal(len(q.intercept))
         wrong = y[:, None] * (X @ v.T + b) <= 0
-        losses.append((wrong[:, :3] & inside).sum(axis=1).mean() + (wrong[:, 3] & ~inside.any(axis=1)).mean())
+        losses.append(
+            (wrong[:, :3] & inside).sum(axis=1).mean() + (wrong[:, 3] & ~inside.any(axis=1)).mean()
+        )
     assert model.gibbs_risk_ == pytest.approx(np.mean(losses), abs=4 * np.std(losses) / 20)
 
 
@@ -111,7 +134,9 @@ def test_membership_is_distance_within_radius(case2) -> None:
     radius = [locality.radius for locality in model.localities_]
     np.testing.assert_array_equal(model.membership(X), distance <= radius)
     q = model.posterior_
-    np.testing.assert_allclose(model.membership_proba(X), theta(distance, q.radius_shape, q.radius_rate), atol=1e-9)
+    np.testing.assert_allclose(
+        model.membership_proba(X), theta(distance, q.radius_shape, q.radius_rate), atol=1e-9
+    )
     np.testing.assert_array_equal(model.membership(X), model.membership_proba(X) >= 0.5)
     inside = model.membership(X).any(axis=1)
     np.testing.assert_array_equal(model.apply(X) == 3, ~inside)
@@ -121,7 +146,10 @@ def test_probability_is_the_posteriors_vote(overlapping) -> None:
     X, _, model = overlapping
     q = model.posterior_
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    phi = ndtr((Z @ q.coef.T + q.intercept) / np.sqrt(q.coef_scale**2 * (Z**2).sum(axis=1)[:, None] + q.intercept_scale**2))
+    phi = ndtr(
+        (Z @ q.coef.T + q.intercept)
+        / np.sqrt(q.coef_scale**2 * (Z**2).sum(axis=1)[:, None] + q.intercept_scale**2)
+    )
     omega = model.membership_proba(X)
     gate = np.column_stack([omega, np.prod(1 - omega, axis=1)])
     vote = (gate * phi).sum(axis=1) / gate.sum(axis=1)
@@ -148,7 +176,7 @@ def test_overlap_rules(overlapping) -> None:
     nearest = model.apply(X)
     both = model.membership(X).all(axis=1)
     assert both.any()
-    assert (nearest[both] == (X[both, 0] > 0)).all()  # the nearer of the two centres
+    assert (nearest[both] == (X[both, 0] > 0)).all()  # the nearer of the two centers
     model.set_params(overlap="mean")
     try:
         assert (model.apply(X)[both] == -1).all()
@@ -171,11 +199,15 @@ def test_regression_in_the_users_units(kinked) -> None:
     assert model.target_scale_ == pytest.approx(y.std())
     assert model.residual_scale_ == pytest.approx(np.sqrt(np.mean((y - model.predict(X)) ** 2)))
     weight = model.inverse_temperature_ * len(X)
-    assert model.objective_ == pytest.approx(model.gibbs_risk_ + model.target_scale_**2 * model.kl_ / weight, rel=1e-9)
+    assert model.objective_ == pytest.approx(
+        model.gibbs_risk_ + model.target_scale_**2 * model.kl_ / weight, rel=1e-9
+    )
     assert model.gibbs_risk_ > np.mean((y - model.predict(X)) ** 2) * 0.9
     z = np.abs(X[:, 0] - locality.center[0]) / X.std()
     q = model.posterior_
-    expected = upsilon(z, 1, float(q.center_scale[0]), float(q.radius_shape[0]), float(q.radius_rate[0]))
+    expected = upsilon(
+        z, 1, float(q.center_scale[0]), float(q.radius_shape[0]), float(q.radius_rate[0])
+    )
     np.testing.assert_allclose(model.membership_proba(X)[:, 0], expected, atol=1e-7)
 
 
@@ -184,7 +216,11 @@ def test_regression_sets_and_tolerance() -> None:
     X = rng.uniform(-2, 2, size=(200, 1))
     y = np.abs(X[:, 0]) + 0.05 * rng.normal(size=200)
     model = LocalMixtureRegressor(
-        points_of_interest=[[-1.0], [1.0]], inverse_temperature=8.0, n_starts=3, random_state=0, standardize=False
+        points_of_interest=[[-1.0], [1.0]],
+        inverse_temperature=8.0,
+        n_starts=3,
+        random_state=0,
+        standardize=False,
     ).fit(X, y)
     sets = model.predict_set(X)
     member = model.membership(X)
@@ -206,7 +242,9 @@ def test_no_locality_is_ridge_regression(rng: np.random.Generator) -> None:
     assert model.membership(X).shape == (300, 0)
     assert (model.apply(X) == 0).all()
     assert not model.ambiguous(X).any()
-    with_points = LocalMixtureRegressor(points_of_interest=np.empty((0, 3)), inverse_temperature=100.0).fit(X, y)
+    with_points = LocalMixtureRegressor(
+        points_of_interest=np.empty((0, 3)), inverse_temperature=100.0
+    ).fit(X, y)
     np.testing.assert_allclose(with_points.predict(X), model.predict(X), atol=1e-3)
 
 
@@ -239,22 +277,38 @@ def test_weights_count_as_repetition_and_zero_as_absence(rng: np.random.Generato
 def test_selection_is_recorded() -> None:
     X, y = make_clf_case2(300, random_state=0)
     model = LocalMixtureClassifier(
-        points_of_interest=POINTS, standardize=False, inverse_temperature=(1.0, 2.0, 4.0), n_starts=2, random_state=0
+        points_of_interest=POINTS,
+        standardize=False,
+        inverse_temperature=(1.0, 2.0, 4.0),
+        n_starts=2,
+        random_state=0,
     ).fit(X, y)
     selection = [record for record in model.path_ if record.stage == "search"]
     assert {record.inverse_temperature for record in selection} == {1.0, 2.0, 4.0}
     scored = [record for record in selection if record.held_out_score is not None]
     assert len(scored) == 3
     best = max(record.held_out_score for record in scored)
-    assert next(r.held_out_score for r in scored if r.inverse_temperature == model.inverse_temperature_) == best
-    assert {record.inverse_temperature for record in model.path_ if record.stage == "final"} == {model.inverse_temperature_}
+    assert (
+        next(
+            r.held_out_score for r in scored if r.inverse_temperature == model.inverse_temperature_
+        )
+        == best
+    )
+    assert {record.inverse_temperature for record in model.path_ if record.stage == "final"} == {
+        model.inverse_temperature_
+    }
 
 
 def test_unit_scale_is_the_papers_and_never_better() -> None:
     X, y = make_clf_case2(300, random_state=0)
     free, unit = (
         LocalMixtureClassifier(
-            points_of_interest=POINTS, standardize=False, inverse_temperature=2.0, coef_scale=scale, n_starts=3, random_state=0
+            points_of_interest=POINTS,
+            standardize=False,
+            inverse_temperature=2.0,
+            coef_scale=scale,
+            n_starts=3,
+            random_state=0,
         ).fit(X, y)
         for scale in ("free", "unit")
     )
@@ -288,16 +342,24 @@ def test_path_and_objective_are_in_the_same_units(kinked) -> None:
     finals = [record.objective for record in model.path_ if record.stage == "final"]
     assert min(finals) == pytest.approx(model.objective_, rel=1e-12)
     for value in (4.0, 32.0):
-        ranked = [record for record in model.path_ if record.inverse_temperature == value and record.stage == "search"]
+        ranked = [
+            record
+            for record in model.path_
+            if record.inverse_temperature == value and record.stage == "search"
+        ]
         assert [record.rank for record in ranked] == list(range(len(ranked)))
-        assert [record.objective for record in ranked] == sorted(record.objective for record in ranked)
+        assert [record.objective for record in ranked] == sorted(
+            record.objective for record in ranked
+        )
 
 
 def test_a_heavy_row_does_not_upset_the_split() -> None:
     X, y = make_clf_case2(120, random_state=0)
     weight = np.ones(120)
     weight[7] = 1e4
-    model = LocalMixtureClassifier(0, inverse_temperature=(1.0, 2.0), random_state=0).fit(X, y, sample_weight=weight)
+    model = LocalMixtureClassifier(0, inverse_temperature=(1.0, 2.0), random_state=0).fit(
+        X, y, sample_weight=weight
+    )
     assert np.isfinite(model.objective_)
 
 
@@ -307,9 +369,15 @@ def test_metrics_with_scales_of_their_own_keep_them() -> None:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="no training row belongs")
             model = LocalMixtureClassifier(
-                points_of_interest=POINTS, metric=metric, inverse_temperature=4.0, n_starts=1, random_state=0
+                points_of_interest=POINTS,
+                metric=metric,
+                inverse_temperature=4.0,
+                n_starts=1,
+                random_state=0,
             ).fit(X, y)
-        np.testing.assert_allclose(model.membership_proba(X[:3]), model.membership_proba(X)[:3], atol=1e-12)
+        np.testing.assert_allclose(
+            model.membership_proba(X[:3]), model.membership_proba(X)[:3], atol=1e-12
+        )
 
 
 def test_array_priors_and_dropped_localities(rng: np.random.Generator) -> None:
@@ -318,11 +386,20 @@ def test_array_priors_and_dropped_localities(rng: np.random.Generator) -> None:
     prior = Prior(radius_shape=[2.0, 3.0], coef=np.zeros((3, 2)))
     with pytest.warns(UserWarning, match="no training row belongs to locality"):
         model = LocalMixtureRegressor(
-            points_of_interest=[[0.0, 0.0], [500.0, 500.0]], prior=prior, inverse_temperature=2.0, n_starts=1, random_state=0
+            points_of_interest=[[0.0, 0.0], [500.0, 500.0]],
+            prior=prior,
+            inverse_temperature=2.0,
+            n_starts=1,
+            random_state=0,
         ).fit(X, y)
     assert model.posterior_.n_localities < 2
-    with pytest.raises(ValueError, match=r"Prior\.center must be a number or an array of shape \(1, 2\); got shape \(3,\)"):
-        LocalMixtureRegressor(1, prior=Prior(center=[0.0, 1.0, 2.0]), inverse_temperature=1.0).fit(X, y)
+    with pytest.raises(
+        ValueError,
+        match=r"Prior\.center must be a number or an array of shape \(1, 2\); got shape \(3,\)",
+    ):
+        LocalMixtureRegressor(1, prior=Prior(center=[0.0, 1.0, 2.0]), inverse_temperature=1.0).fit(
+            X, y
+        )
     with pytest.raises(ValueError, match=r"Prior\.coef_scale must lie between 0.0001 and 10"):
         Prior(coef_scale=100.0)
 
@@ -336,7 +413,12 @@ def test_records_compare_by_identity(case2) -> None:
 def test_nadam_solver() -> None:
     X, y = make_clf_case2(300, random_state=0)
     model = LocalMixtureClassifier(
-        points_of_interest=POINTS, standardize=False, inverse_temperature=2.0, solver="nadam", n_starts=4, random_state=0
+        points_of_interest=POINTS,
+        standardize=False,
+        inverse_temperature=2.0,
+        solver="nadam",
+        n_starts=4,
+        random_state=0,
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
@@ -382,7 +464,10 @@ def test_a_locality_without_rows_is_dropped_and_said(rng: np.random.Generator) -
     y = np.where(X[:, 0] > 0, 1, 0)
     with pytest.warns(UserWarning, match="no training row belongs to locality 1 of 2: dropped"):
         model = LocalMixtureClassifier(
-            points_of_interest=[[0.0, 0.0], [500.0, 500.0]], inverse_temperature=2.0, n_starts=2, random_state=0
+            points_of_interest=[[0.0, 0.0], [500.0, 500.0]],
+            inverse_temperature=2.0,
+            n_starts=2,
+            random_state=0,
         ).fit(X, y)
     assert [locality.point for locality in model.localities_] in ([0], [])
     assert all(locality.n_rows > 0 for locality in model.localities_)
@@ -392,7 +477,9 @@ def test_a_locality_without_rows_is_dropped_and_said(rng: np.random.Generator) -
 
 def test_verbose_prints_and_quiet_does_not(capsys: pytest.CaptureFixture[str]) -> None:
     X, y = make_clf_case2(100, random_state=0)
-    model = LocalMixtureClassifier(points_of_interest=POINTS, standardize=False, inverse_temperature=(1.0, 2.0), n_starts=1)
+    model = LocalMixtureClassifier(
+        points_of_interest=POINTS, standardize=False, inverse_temperature=(1.0, 2.0), n_starts=1
+    )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
         model.fit(X, y)
@@ -401,7 +488,12 @@ def test_verbose_prints_and_quiet_does_not(capsys: pytest.CaptureFixture[str]) -
     said = capsys.readouterr()
     assert said.out == ""
     assert "100%" in said.err
-    for words in ("screening", "lambda' = 1, best objective 0.", "lambda' = 2, best objective 0.", "all rows"):
+    for words in (
+        "screening",
+        "lambda' = 1, best objective 0.",
+        "lambda' = 2, best objective 0.",
+        "all rows",
+    ):
         assert words in said.err
 
 
@@ -413,15 +505,26 @@ def test_callers_arrays_are_left_alone() -> None:
         array.setflags(write=False)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
-        LocalMixtureClassifier(points_of_interest=points, inverse_temperature=1.0, n_starts=1).fit(X, y).predict(X)
+        LocalMixtureClassifier(points_of_interest=points, inverse_temperature=1.0, n_starts=1).fit(
+            X, y
+        ).predict(X)
     for now, then in zip((X, y, points), before, strict=True):
         np.testing.assert_array_equal(now, then)
 
 
 def test_max_iter_reached_is_a_convergence_warning_with_numbers() -> None:
     X, y = make_clf_case2(200, random_state=0)
-    model = LocalMixtureClassifier(points_of_interest=POINTS, standardize=False, inverse_temperature=2.0, max_iter=3, n_starts=1)
+    model = LocalMixtureClassifier(
+        points_of_interest=POINTS,
+        standardize=False,
+        inverse_temperature=2.0,
+        max_iter=3,
+        n_starts=1,
+    )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
-        with pytest.warns(ConvergenceWarning, match=r"lbfgs stopped at max_iter=3 with objective 0\.\d+ \(lambda' = 2\)"):
+        with pytest.warns(
+            ConvergenceWarning,
+            match=r"lbfgs stopped at max_iter=3 with objective 0\.\d+ \(lambda' = 2\)",
+        ):
             model.fit(X, y)

@@ -1,4 +1,6 @@
-"""The experiments' command: records kept as they come, runs that go on, tables and figures from them."""
+"""The experiments' command: records kept as they come, runs that go on, tables and figures from
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,28 +21,57 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from experiments import __main__ as command  # noqa: E402
-from experiments import certificates, coverage, figures, methods, plan, published, run, tables  # noqa: E402
+from experiments import (
+    certificates,
+    coverage,
+    figures,
+    methods,
+    plan,
+    published,
+    run,
+    tables,
+)
 from experiments.store import Key, Lines, Record, Store  # noqa: E402
 
 matplotlib.use("Agg")
 
 
 def record(
-    data: str = "stock", method: str = "motlm auto", split: int = 0, test: float = 0.8, preparation: str = "paper"
+    data: str = "stock",
+    method: str = "motlm auto",
+    split: int = 0,
+    test: float = 0.8,
+    preparation: str = "paper",
 ) -> Record:
-    return Record(data, preparation, method, split, 0.9, 0.85, test, 2, "lambda'=4 n=2", 0.1, 0.2, 1.5, "versions, with a comma")
+    return Record(
+        data,
+        preparation,
+        method,
+        split,
+        0.9,
+        0.85,
+        test,
+        2,
+        "lambda'=4 n=2",
+        0.1,
+        0.2,
+        1.5,
+        "versions, with a comma",
+    )
 
 
 def test_store_keeps_every_record(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     store = Store(path)
-    written = [record(split=i, test=0.1 * i + 1e-17) for i in range(3)] + [replace(record("banana"), gibbs_risk=None, core=None)]
+    written = [record(split=i, test=0.1 * i + 1e-17) for i in range(3)] + [
+        replace(record("banana"), gibbs_risk=None, core=None)
+    ]
     for one in written:
         store.add(one)
     assert list(Store(path).records.values()) == written
-    assert Store(path).missing([one.key for one in written] + [Key("stock", "paper", "new", 1)]) == [
-        Key("stock", "paper", "new", 1)
-    ]
+    assert Store(path).missing(
+        [one.key for one in written] + [Key("stock", "paper", "new", 1)]
+    ) == [Key("stock", "paper", "new", 1)]
 
 
 def test_half_a_line_is_computed_again(tmp_path: Path) -> None:
@@ -91,7 +122,9 @@ def test_tables_show_means_and_pairs(tmp_path: Path) -> None:
     assert "0.805" in tables.peers(store)
     for i in range(10):
         store.add(record(method="motlm n=2", split=i, test=0.8))
-    assert "| 0.805 ± 0.005 | yes | 0.800 ± 0.000, n=2 | yes | 0.85 | no |" in tables.verdicts(store)
+    assert "| 0.805 ± 0.005 | yes | 0.800 ± 0.000, n=2 | yes | 0.85 | no |" in tables.verdicts(
+        store
+    )
     store.add(replace(record(method="motlm n=3"), chosen="lambda'=1 n=2"))
     assert "In 1 of 11 fits" in tables.real(store, "regression")
     store.add(record(method="EBM"))
@@ -124,12 +157,19 @@ def test_the_slow_protocol_has_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = Store(tmp_path / "results.csv")
-    keys = [Key("stock", "paper", method, i) for i in range(3) for method in ("protocol n=1", "motlm auto")]
+    keys = [
+        Key("stock", "paper", method, i)
+        for i in range(3)
+        for method in ("protocol n=1", "motlm auto")
+    ]
     monkeypatch.setattr(run, "compute", lambda key: record(method=key.method, split=key.split))
     run.complete(store, keys, 1, protocol_hours=-1.0)
     assert {key.method for key in store.records} == {"motlm auto"}
     run.complete(store, keys, 1, protocol_hours=1e-12)
-    assert "3 records of the paper's protocol left out: --protocol-hours 1e-12 is over" in capsys.readouterr().err
+    assert (
+        "3 records of the paper's protocol left out: --protocol-hours 1e-12 is over"
+        in capsys.readouterr().err
+    )
 
 
 def test_command_refuses_what_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +186,9 @@ def test_command_refuses_what_it_does_not_know(capsys: pytest.CaptureFixture[str
 
 
 def test_interrupted_fits_are_not_recorded(shared_data: Path, tmp_path: Path) -> None:
-    """A fit that Ctrl-C stops hands back its best model so far; that is not what the table is about."""
+    """A fit that Ctrl-C stops hands back its best model so far; that is not what the table is
+    about.
+    """
     code = f"""
         import _thread, threading, sys
         sys.path.insert(0, {str(ROOT)!r})
@@ -161,7 +203,11 @@ def test_interrupted_fits_are_not_recorded(shared_data: Path, tmp_path: Path) ->
     """
     environment = {**os.environ, "MOTLM_DATA": str(shared_data)}
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "stopped\n", done.stderr
     assert not (tmp_path / "r.csv").exists()
@@ -175,12 +221,27 @@ def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "(0 of" in said
 
 
-def test_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(key: Key) -> Record:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run, "compute", interrupted)
-    assert command.main(["table5", "--splits", "1", "--results", str(tmp_path / "r.csv"), "--output", str(tmp_path)]) == 130
+    assert (
+        command.main(
+            [
+                "table5",
+                "--splits",
+                "1",
+                "--results",
+                str(tmp_path / "r.csv"),
+                "--output",
+                str(tmp_path),
+            ]
+        )
+        == 130
+    )
     assert "the same command goes on" in capsys.readouterr().err
 
 
@@ -191,7 +252,9 @@ def data(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return shared_data
 
 
-def test_a_table_from_nothing_for_any_number_of_jobs(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_from_nothing_for_any_number_of_jobs(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scores = []
     with monkeypatch.context() as elsewhere:  # workers that were started with another setting
         elsewhere.setenv("MOTLM_DATA", str(tmp_path))
@@ -202,7 +265,12 @@ def test_a_table_from_nothing_for_any_number_of_jobs(data: Path, tmp_path: Path,
         assert command.main([*arguments, "--results", str(path), "--output", str(tmp_path)]) == 0
         found = Store(path).records
         assert len(found) == 8
-        scores.append({key: (one.train, one.valid, one.test, one.core, one.chosen) for key, one in found.items()})
+        scores.append(
+            {
+                key: (one.train, one.valid, one.test, one.core, one.chosen)
+                for key, one in found.items()
+            }
+        )
     assert scores[0] == scores[1]
     assert "0.0463" in (tmp_path / "table6.md").read_text()
     assert scores[0][Key("reg_case2", "none", "motlm known 2", 0)][2] > 0.99
@@ -229,7 +297,9 @@ def test_methods_of_each_kind(data: Path, key: Key, monkeypatch: pytest.MonkeyPa
     assert (one.core is not None) == key.method.startswith("protocol")
 
 
-def test_cases_are_drawn_anew_where_the_authors_draws_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cases_are_drawn_anew_where_the_authors_draws_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MOTLM_DATA", str(tmp_path))
     methods.parts_of.cache_clear()
     one = methods.compute(Key("reg_case2", "recipe", "least squares", 0))
@@ -240,7 +310,9 @@ def test_cases_are_drawn_anew_where_the_authors_draws_are_not(tmp_path: Path, mo
     methods.parts_of.cache_clear()
 
 
-@pytest.mark.parametrize("name", ["figure1", "figure2", "figure3", "figure4", "figure6", "figure7", "figure8"])
+@pytest.mark.parametrize(
+    "name", ["figure1", "figure2", "figure3", "figure4", "figure6", "figure7", "figure8"]
+)
 def test_figures_are_drawn(data: Path, tmp_path: Path, name: str) -> None:
     store = Store(tmp_path / "results.csv")
     for n in (1, 2):
@@ -259,7 +331,7 @@ def test_sampled_radii_agree_with_the_exact_value() -> None:
     assert quasi.std() < 0.4 * random.std()
 
 
-# -- certificates and coverage --------------------------------------------------------------------------------------------
+# -- certificates and coverage ---------------------------------------------------------------------
 
 
 def test_limits_of_coverage() -> None:
@@ -267,7 +339,9 @@ def test_limits_of_coverage() -> None:
     assert coverage.limit(1000, 0.25) == 282
 
 
-@pytest.mark.parametrize("case", [coverage.CASES[0], coverage.CASES[-1]], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [coverage.CASES[0], coverage.CASES[-1]], ids=lambda case: case.name
+)
 @pytest.mark.filterwarnings("ignore:no training row belongs")
 def test_true_risks_are_those_of_the_law(case: coverage.Case, rng: np.random.Generator) -> None:
     """Rows drawn from the law have the risk that the sums say."""
@@ -275,8 +349,13 @@ def test_true_risks_are_those_of_the_law(case: coverage.Case, rng: np.random.Gen
     X, y = coverage.draw(many, rng)
     model = coverage.estimator(case).fit(*coverage.draw(replace(case, n_rows=100), rng))
     if case.task == "classification":
-        seen, truth = np.mean(model.predict(X) != y), coverage.errs(case, model.predict(coverage.PLANE)).mean()
-        assert coverage.gibbs(case, model).mean() <= coverage.gibbs(case, model, "sum").mean() + 1e-12
+        seen, truth = (
+            np.mean(model.predict(X) != y),
+            coverage.errs(case, model.predict(coverage.PLANE)).mean(),
+        )
+        assert (
+            coverage.gibbs(case, model).mean() <= coverage.gibbs(case, model, "sum").mean() + 1e-12
+        )
     else:
         said = model.predict(coverage.LINE)[:, None]
         truth = np.mean(np.abs(said - coverage.CURVE[:, None] - case.noise * coverage.NOISE) > 0.5)
@@ -284,10 +363,21 @@ def test_true_risks_are_those_of_the_law(case: coverage.Case, rng: np.random.Gen
     assert seen == pytest.approx(truth, abs=4 * np.sqrt(0.25 / len(y)))
 
 
-def test_coverage_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_coverage_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(coverage, "BATCH", 2)
-    monkeypatch.setattr(coverage, "CASES", [coverage.CASES[0], coverage.CASES[6], coverage.CASES[12]])
-    arguments = ["coverage", "--quick", "--results", str(tmp_path / "c.csv"), "--output", str(tmp_path)]
+    monkeypatch.setattr(
+        coverage, "CASES", [coverage.CASES[0], coverage.CASES[6], coverage.CASES[12]]
+    )
+    arguments = [
+        "coverage",
+        "--quick",
+        "--results",
+        str(tmp_path / "c.csv"),
+        "--output",
+        str(tmp_path),
+    ]
     command.main(arguments)
     first = (tmp_path / "c.csv").read_text()
     assert "[3/3]" in capsys.readouterr().err
@@ -313,16 +403,26 @@ def test_coverage_tells_what_is_beyond(tmp_path: Path) -> None:
     assert "| 1000 | 67 |" in text
 
 
-def entry(data: str, statement: str, value: float, split: int = 0, **entries: object) -> certificates.Entry:
-    made = certificates.Entry(data, split, statement, value, 0.9 * value, None, 200, 0.4, 0.15, 2, 1.0, "versions")
+def entry(
+    data: str, statement: str, value: float, split: int = 0, **entries: object
+) -> certificates.Entry:
+    made = certificates.Entry(
+        data, split, statement, value, 0.9 * value, None, 200, 0.4, 0.15, 2, 1.0, "versions"
+    )
     return replace(made, **entries)
 
 
 def test_certificate_tables(tmp_path: Path) -> None:
     store = Lines(tmp_path / "c.csv", certificates.Entry)
     store.add(*(entry("banana", name, 0.2) for name in certificates.EXPECTED["classification"]))
-    store.add(entry("saheart", "hold-out", 0.45), entry("saheart", "any rule", 0.5), entry("saheart", "one draw", 0.5))
-    store.add(*(entry("stock", name, 0.8, test=0.83) for name in certificates.EXPECTED["regression"]))
+    store.add(
+        entry("saheart", "hold-out", 0.45),
+        entry("saheart", "any rule", 0.5),
+        entry("saheart", "one draw", 0.5),
+    )
+    store.add(
+        *(entry("stock", name, 0.8, test=0.83) for name in certificates.EXPECTED["regression"])
+    )
     again = Lines(tmp_path / "c.csv", certificates.Entry)
     assert list(again.records.values()) == list(store.records.values())
     paper = Store(tmp_path / "none.csv")
@@ -341,19 +441,30 @@ def test_the_corollary_completed() -> None:
     assert certificates.completed_corollary(0.3, "lambda'=2/2 n=2", 100) == pytest.approx(expected)
 
 
-def test_certificates_are_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_certificates_are_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
     frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
-    label, number = np.where(frame["a"] > 0, "p", "q"), frame["a"].to_numpy() + 0.1 * rng.normal(size=200)
+    label, number = (
+        np.where(frame["a"] > 0, "p", "q"),
+        frame["a"].to_numpy() + 0.1 * rng.normal(size=200),
+    )
     monkeypatch.setattr(
         certificates,
         "rows_of",
         lambda data, split: (
-            (frame, label, frame[:50], label[:50]) if data == "banana" else (frame, number, frame[:50], number[:50])
+            (frame, label, frame[:50], label[:50])
+            if data == "banana"
+            else (frame, number, frame[:50], number[:50])
         ),
     )
     for data, task in (("banana", "classification"), ("stock", "regression")):
         found = certificates.compute((data, 0))
-        assert {one.statement for one in found} >= set(certificates.EXPECTED[task]) - {"interval", "ambiguity", "silent error"}
+        assert {one.statement for one in found} >= set(certificates.EXPECTED[task]) - {
+            "interval",
+            "ambiguity",
+            "silent error",
+        }
 
 
 def test_experiments_of_their_own_are_asked_alone(capsys: pytest.CaptureFixture[str]) -> None:

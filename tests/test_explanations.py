@@ -1,4 +1,6 @@
-"""Explanations: that they add up, agree with the model, and that counterfactuals are the nearest there are."""
+"""Explanations: that they add up, agree with the model, and that counterfactuals are the nearest
+there are.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,12 @@ def table() -> tuple[pd.DataFrame, np.ndarray]:
             "owner": rng.choice(["no", "yes"], 600),
         }
     )
-    plain = LocalMixtureClassifier(0, **QUICK).fit(frame, rng.choice([0, 1], 600))  # for its columns and units
-    Z, P = (plain._fitted.units.standardized(plain._encode(one)) for one in (frame, points_of(frame)))
+    plain = LocalMixtureClassifier(0, **QUICK).fit(
+        frame, rng.choice([0, 1], 600)
+    )  # for its columns and units
+    Z, P = (
+        plain._fitted.units.standardized(plain._encode(one)) for one in (frame, points_of(frame))
+    )
     first, second = (np.linalg.norm(Z - place, axis=1) < 2.3 for place in P)
     rule = np.where(second, 3 - frame["income"], (frame["children"] - 2) / 2)
     score = np.where(first, frame["income"] - 3, rule) + 0.3 * (frame["region"] == "west")
@@ -43,41 +49,55 @@ def table() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def points_of(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.iloc[:2].assign(age=[30.0, 50.0], income=3.0, children=2, region="north", owner="no")
+    return frame.iloc[:2].assign(
+        age=[30.0, 50.0], income=3.0, children=2, region="north", owner="no"
+    )
 
 
 @pytest.fixture(scope="module")
 def mixed(table) -> LocalMixtureClassifier:
     frame, y = table
-    return LocalMixtureClassifier(points_of_interest=points_of(frame), inverse_temperature=16.0, n_starts=3, random_state=0).fit(
-        frame, y
-    )
+    return LocalMixtureClassifier(
+        points_of_interest=points_of(frame), inverse_temperature=16.0, n_starts=3, random_state=0
+    ).fit(frame, y)
 
 
 MODELS = {
-    "classifier": lambda overlap: LocalMixtureClassifier(points_of_interest=POINTS, overlap=overlap, **QUICK).fit(
-        *make_clf_case1(random_state=0)
+    "classifier": (
+        lambda overlap: LocalMixtureClassifier(
+            points_of_interest=POINTS, overlap=overlap, **QUICK
+        ).fit(*make_clf_case1(random_state=0))
     ),
-    "regressor": lambda overlap: LocalMixtureRegressor(
-        points_of_interest=[[-0.3], [0.3]], overlap=overlap, **QUICK | {"inverse_temperature": 16.0}
-    ).fit(*make_reg_case2(random_state=0)),
+    "regressor": (
+        lambda overlap: LocalMixtureRegressor(
+            points_of_interest=[[-0.3], [0.3]],
+            overlap=overlap,
+            **QUICK | {"inverse_temperature": 16.0},
+        ).fit(*make_reg_case2(random_state=0))
+    ),
 }
 
 
-@pytest.fixture(scope="module", params=[(kind, overlap) for kind in MODELS for overlap in ("nearest", "mean")], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[(kind, overlap) for kind in MODELS for overlap in ("nearest", "mean")],
+    ids=str,
+)
 def fitted(request: pytest.FixtureRequest):
     kind, overlap = request.param
     X, y = (make_clf_case1 if kind == "classifier" else make_reg_case2)(random_state=0)
     return MODELS[kind](overlap), X, y
 
 
-# -- rows -----------------------------------------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
 
 def test_contributions_add_up(fitted) -> None:
     model, X, _ = fitted
     explanation = explain_local(model, X)
-    np.testing.assert_allclose(explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9)
+    np.testing.assert_allclose(
+        explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9
+    )
     np.testing.assert_array_equal(explanation.seen.speaker, model.apply(X))
     np.testing.assert_array_equal(explanation.seen.member.T, model.membership(X))
     np.testing.assert_allclose(explanation.seen.membership.T, model.membership_proba(X))
@@ -92,13 +112,17 @@ def test_contributions_of_categories_are_gathered(table, mixed) -> None:
     frame, _ = table
     explanation = explain_local(mixed, frame)
     assert explanation.feature_names == tuple(frame.columns)
-    np.testing.assert_allclose(explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9)
+    np.testing.assert_allclose(
+        explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9
+    )
     row = explanation[5]
     speaker = (*mixed.localities_, mixed.exterior_)[row.speaker]
     place = mixed.localities_[row.speaker].center if row.speaker < 2 else mixed._typical
     encoded = mixed._encode(frame)[5]
     names = [j for j, name in enumerate(speaker.feature_names) if name.startswith("region=")]
-    assert row.contributions["region"] == pytest.approx(sum(speaker.coef[j] * (encoded[j] - place[j]) for j in names))
+    assert row.contributions["region"] == pytest.approx(
+        sum(speaker.coef[j] * (encoded[j] - place[j]) for j in names)
+    )
     assert row.values["region"] == frame["region"][5]
 
 
@@ -118,50 +142,61 @@ def test_a_row_in_words(fitted) -> None:
         elif sum(applies) == 1:
             assert row.reason == "no other locality contains the row"
         else:
-            nearest = min((one["distance"], i) for i, one in enumerate(row.models[:-1]) if one["applies"])[1]
+            nearest = min(
+                (one["distance"], i) for i, one in enumerate(row.models[:-1]) if one["applies"]
+            )[1]
             assert row.speaker == nearest
         if row.row > 40:
             break
     assert explanation[-1].row == len(X) - 1
     with pytest.raises(IndexError):
         explanation[len(X)]
-    assert row.neighbours[0] == {"row": row.row, "distance": pytest.approx(0, abs=1e-6)}
-    assert all(model.apply(X[[one["row"]]])[0] == row.speaker for one in row.neighbours)
+    assert row.neighbors[0] == {"row": row.row, "distance": pytest.approx(0, abs=1e-6)}
+    assert all(model.apply(X[[one["row"]]])[0] == row.speaker for one in row.neighbors)
 
 
-def test_neighbours_are_the_nearest(table, mixed) -> None:
+def test_neighbors_are_the_nearest(table, mixed) -> None:
     frame, _ = table
     asked, train = frame[:50], frame[50:]
-    explanation = explain_local(mixed, asked, X_train=train, n_neighbours=2)
+    explanation = explain_local(mixed, asked, X_train=train, n_neighbors=2)
     Z, T = (mixed._fitted.units.standardized(mixed._encode(one)) for one in (asked, train))
     speakers = mixed.apply(train)
     for i, row in enumerate(explanation):
         away = np.linalg.norm(T - Z[i], axis=1)
         away[speakers != row.speaker] = np.inf
-        assert [one["distance"] for one in row.neighbours] == pytest.approx(np.sort(away)[:2])
+        assert [one["distance"] for one in row.neighbors] == pytest.approx(np.sort(away)[:2])
 
 
-# -- the whole ------------------------------------------------------------------------------------------------------------
+# -- the whole -------------------------------------------------------------------------------------
 
 
 def test_regions_count_their_rows(fitted) -> None:
     model, X, y = fitted
     explanation = explain_global(model, X, y)
     member, n = model.membership(X), len(model.localities_)
-    assert [region.n_rows for region in explanation.regions] == [*member.sum(axis=0), (~member.any(axis=1)).sum()]
+    assert [region.n_rows for region in explanation.regions] == [
+        *member.sum(axis=0),
+        (~member.any(axis=1)).sum(),
+    ]
     assert sum(region.n_spoken for region in explanation.regions) == (model.apply(X) >= 0).sum()
     np.testing.assert_array_equal(np.diag(explanation.shared), member.sum(axis=0))
     np.testing.assert_array_equal(explanation.shared, explanation.shared.T)
     assert explanation.ambiguous == pytest.approx(model.ambiguous(X).mean())
     if n == 2:
         assert explanation.contradictions[0, 1] == model.ambiguous(X).sum()
-    whole = model.score(X, y) if hasattr(model, "classes_") else np.sqrt(np.mean((model.predict(X) - y) ** 2))
+    whole = (
+        model.score(X, y)
+        if hasattr(model, "classes_")
+        else np.sqrt(np.mean((model.predict(X) - y) ** 2))
+    )
     assert explanation.score == pytest.approx(whole)
     for i, region in enumerate(explanation.regions[:-1]):
         inside = member[:, i]
         own = X[inside] @ model.localities_[i].coef + model.localities_[i].intercept
         if hasattr(model, "classes_"):
-            assert region.score == pytest.approx(np.mean(model.classes_[(own > 0).astype(int)] == y[inside]))
+            assert region.score == pytest.approx(
+                np.mean(model.classes_[(own > 0).astype(int)] == y[inside])
+            )
             assert sum(region.balance.values()) == pytest.approx(1)
         else:
             assert region.score == pytest.approx(np.sqrt(np.mean((own - y[inside]) ** 2)))
@@ -176,7 +211,9 @@ def test_why_a_locality_exists() -> None:
     for region in explanation.regions[:-1]:
         assert region.score > region.exterior_score
         assert region.score > region.linear_score
-    single = cross_val_score(LogisticRegression(), (X - X.mean(axis=0)) / X.std(axis=0), y, cv=5).mean()
+    single = cross_val_score(
+        LogisticRegression(), (X - X.mean(axis=0)) / X.std(axis=0), y, cv=5
+    ).mean()
     assert explanation.linear_score == pytest.approx(single, abs=0.01)
     few = explain_global(model, X[:9], y[:9])  # fewer rows than would do for a linear model
     assert few.linear_score < 1
@@ -216,7 +253,11 @@ def test_names_are_escaped() -> None:
     frame = pd.DataFrame({bad: rng.normal(size=80), "b": rng.choice([bad, "x"], 80)})
     y = np.where(frame[bad] > 0, bad, "good")
     model = LocalMixtureClassifier(0, **QUICK).fit(frame, y)
-    for one in (explain_global(model, frame, y), explain_local(model, frame), counterfactual(model, frame[:1])):
+    for one in (
+        explain_global(model, frame, y),
+        explain_local(model, frame),
+        counterfactual(model, frame[:1]),
+    ):
         assert "<script>" not in one._repr_html_()
 
 
@@ -232,13 +273,15 @@ def test_regions_without_rows(table, mixed) -> None:
 
 def test_other_things_are_refused(table, mixed) -> None:
     frame, y = table
-    with pytest.raises(TypeError, match="explanations are of motlm's estimators; got a LogisticRegression"):
+    with pytest.raises(
+        TypeError, match="explanations are of motlm's estimators; got a LogisticRegression"
+    ):
         explain_global(LogisticRegression(), frame, y)
     with pytest.raises(ValueError, match="inconsistent numbers"):
         explain_global(mixed, frame, y[1:])
 
 
-# -- counterfactuals ------------------------------------------------------------------------------------------------------
+# -- counterfactuals -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("boxed", [False, True])
@@ -270,7 +313,11 @@ def test_the_nearest_point_against_a_solver(boxed: bool, rng: np.random.Generato
             ],
             options={"maxiter": 500, "ftol": 1e-12},
         )
-        feasible = solved.success and gradient @ solved.x >= reach - 1e-6 and np.linalg.norm(solved.x - center) <= radius + 1e-6
+        feasible = (
+            solved.success
+            and gradient @ solved.x >= reach - 1e-6
+            and np.linalg.norm(solved.x - center) <= radius + 1e-6
+        )
         if point is None:
             assert not feasible
             continue
@@ -328,7 +375,9 @@ def test_fixed_bounds_whole_numbers_and_categories(table, mixed) -> None:
         free = counterfactual(mixed, row)
         numbers = counterfactual(mixed, row, fixed=["region", "owner"], integer=["children"])
         held = counterfactual(mixed, row, fixed=["income", "region", "owner", "children"])
-        bounded = counterfactual(mixed, row, bounds={"income": (0.0, 6.0), "age": (18, 80)}, integer=["children"])
+        bounded = counterfactual(
+            mixed, row, bounds={"income": (0.0, 6.0), "age": (18, 80)}, integer=["children"]
+        )
         for one in (free, numbers, held, bounded):
             if not one.found:
                 continue
@@ -336,7 +385,10 @@ def test_fixed_bounds_whole_numbers_and_categories(table, mixed) -> None:
             changed = pd.DataFrame([one.after])[list(frame.columns)]
             assert mixed.predict(changed)[0] == one.prediction_after != one.prediction_before
             assert one.distance == pytest.approx(
-                np.linalg.norm((mixed._encode(changed)[0] - mixed._encode(row)[0]) * mixed._fitted.units.inverse_scale)
+                np.linalg.norm(
+                    (mixed._encode(changed)[0] - mixed._encode(row)[0])
+                    * mixed._fitted.units.inverse_scale
+                )
             )
         if numbers.found:
             assert set(numbers.changes) <= {"age", "income", "children"}
@@ -372,11 +424,22 @@ def test_categories_by_enumeration(table, mixed) -> None:
     for i in range(40):
         row = frame.iloc[[i]]
         one = counterfactual(mixed, row, fixed=held)
-        every = pd.concat([row.assign(region=r, owner=o) for r in ("north", "south", "west") for o in ("no", "yes")])
-        ok = (mixed.predict(every) != mixed.predict(row)[0]) & (mixed.apply(every) == mixed.apply(row)[0])
+        every = pd.concat(
+            [
+                row.assign(region=r, owner=o)
+                for r in ("north", "south", "west")
+                for o in ("no", "yes")
+            ]
+        )
+        ok = (mixed.predict(every) != mixed.predict(row)[0]) & (
+            mixed.apply(every) == mixed.apply(row)[0]
+        )
         assert one.found == bool(ok.any())
         if one.found:
-            away = np.linalg.norm((mixed._encode(every) - mixed._encode(row)) * mixed._fitted.units.inverse_scale, axis=1)
+            away = np.linalg.norm(
+                (mixed._encode(every) - mixed._encode(row)) * mixed._fitted.units.inverse_scale,
+                axis=1,
+            )
             assert one.distance == pytest.approx(away[ok].min())
 
 
@@ -413,15 +476,21 @@ def test_other_metrics_have_no_closed_form() -> None:
     assert "no closed form" not in counterfactual(model, outside).reason
 
 
-# -- what a reviewer found ------------------------------------------------------------------------------------------------
+# -- what a reviewer found -------------------------------------------------------------------------
 
 
 def test_changes_around_other_balls() -> None:
-    """Where the nearest point belongs to another locality, one near by is found: none of many sampled rows is much nearer."""
+    """Where the nearest point belongs to another locality, one near by is found: none of many
+    sampled rows is much nearer.
+    """
     X, y = make_clf_case2(random_state=0)
     points = [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]
     model = LocalMixtureClassifier(
-        points_of_interest=points, standardize=False, inverse_temperature=8.0, n_starts=2, random_state=0
+        points_of_interest=points,
+        standardize=False,
+        inverse_temperature=8.0,
+        n_starts=2,
+        random_state=0,
     )
     model.fit(X, y)
     rng = np.random.default_rng(0)
@@ -487,7 +556,10 @@ def test_limits_in_words() -> None:
     model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
     assert counterfactual(model, X[0], bounds={"x0": (None, 30)}).found
     for options, match in (
-        ({"fixed": "x0"}, r"fixed must be a list of column names; got the text 'x0'. Write \['x0'\]"),
+        (
+            {"fixed": "x0"},
+            r"fixed must be a list of column names; got the text 'x0'. Write \['x0'\]",
+        ),
         ({"bounds": {"x0": 3}}, "either of which may be None; got 3"),
     ):
         with pytest.raises(ValueError, match=match):
@@ -504,18 +576,22 @@ def test_digits_of_columns_far_from_zero() -> None:
     y = np.where(X[:, 0] - 1.7e9 + 5 * X[:, 1] > 0, 1, -1)
     model = LocalMixtureClassifier(points_of_interest=X[:1], **QUICK).fit(X, y)
     explanation = explain_local(model, X)
-    np.testing.assert_allclose(explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9)
+    np.testing.assert_allclose(
+        explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9
+    )
 
 
-def test_neighbours_where_several_speak() -> None:
+def test_neighbors_where_several_speak() -> None:
     X, y = make_clf_case1(random_state=0)
-    model = LocalMixtureClassifier(points_of_interest=[[-1.0, 0.0], [1.0, 0.0]], overlap="mean", **QUICK).fit(X, y)
+    model = LocalMixtureClassifier(
+        points_of_interest=[[-1.0, 0.0], [1.0, 0.0]], overlap="mean", **QUICK
+    ).fit(X, y)
     model._radius = np.array([1.5, 1.5])
     explanation = explain_local(model, X[:200], X_train=X)
     assert (explanation.seen.speaker < 0).any()
     member = model.membership(X)
     for i, row in enumerate(explanation):
-        for one in row.neighbours:
+        for one in row.neighbors:
             if row.speaker < 0:
                 np.testing.assert_array_equal(member[one["row"]], member[i])
 
@@ -531,5 +607,7 @@ def test_a_row_by_itself(table) -> None:
 
 def test_text_in_arrays_is_told(table) -> None:
     frame, y = table
-    with pytest.raises(ValueError, match=r"(?s)X is an array that holds text .*set_output\(transform=.pandas.\)"):
+    with pytest.raises(
+        ValueError, match=r"(?s)X is an array that holds text .*set_output\(transform=.pandas.\)"
+    ):
         LocalMixtureClassifier(1, **QUICK).fit(frame.to_numpy(dtype=object), y)

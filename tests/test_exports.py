@@ -26,16 +26,22 @@ def wide(model, n_points: int = 3):
     rng = np.random.default_rng(1)
     law = model.posterior_.keep([0] * n_points)
     model.posterior_ = replace(
-        law, coef=law.coef + rng.normal(size=law.coef.shape), intercept=law.intercept + rng.normal(size=n_points + 1)
+        law,
+        coef=law.coef + rng.normal(size=law.coef.shape),
+        intercept=law.intercept + rng.normal(size=n_points + 1),
     )
-    points = model._fitted.points[[0] * n_points] + rng.normal(size=(n_points, model._fitted.points.shape[1]))
+    points = model._fitted.points[[0] * n_points] + rng.normal(
+        size=(n_points, model._fitted.points.shape[1])
+    )
     model._fitted = replace(model._fitted, points=points)
     model._radius = np.linspace(1.0, 2.0, n_points)
     return model
 
 
 def numeric(kind: str, overlap: str, metric: str):
-    X, y = make_clf_case1(random_state=0) if kind == "classifier" else make_reg_case2(random_state=0)
+    X, y = (
+        make_clf_case1(random_state=0) if kind == "classifier" else make_reg_case2(random_state=0)
+    )
     make = LocalMixtureClassifier if kind == "classifier" else LocalMixtureRegressor
     model = make(points_of_interest=X[:1] * 0 - 0.5, overlap=overlap, metric=metric, **QUICK)
     with warnings.catch_warnings():
@@ -58,7 +64,9 @@ def table(unknown: str):
     y = np.where(frame.iloc[:, 0] + (frame["it's"] == "z") > 0.3, "o'k", "no")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = LocalMixtureClassifier(points_of_interest=frame[:1], handle_unknown=unknown, **QUICK).fit(frame, y)
+        model = LocalMixtureClassifier(
+            points_of_interest=frame[:1], handle_unknown=unknown, **QUICK
+        ).fit(frame, y)
     return model, frame
 
 
@@ -83,15 +91,25 @@ def test_python_function(kind: str, overlap: str, metric: str) -> None:
     namespace: dict = {}
     exec(model.to_python(), namespace)
     names = [f"x{j}" for j in range(X.shape[1])]
-    agree([namespace["predict"](dict(zip(names, map(float, row), strict=True))) for row in X[:300]], model.predict(X[:300]))
+    agree(
+        [namespace["predict"](dict(zip(names, map(float, row), strict=True))) for row in X[:300]],
+        model.predict(X[:300]),
+    )
 
 
 def test_python_function_needs_nothing(tmp_path: Path) -> None:
     model, frame = table("error")
     (tmp_path / "said.py").write_text(
-        model.to_python("say") + f"\nprint([say(row) for row in {frame[:40].to_dict('records')!r}])\n", encoding="utf-8"
+        model.to_python("say")
+        + f"\nprint([say(row) for row in {frame[:40].to_dict('records')!r}])\n",
+        encoding="utf-8",
     )
-    done = subprocess.run([sys.executable, "-I", "-S", str(tmp_path / "said.py")], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(tmp_path / "said.py")],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.strip() == repr(model.predict(frame[:40]).tolist())
     namespace: dict = {}
     exec(model.to_python(), namespace)
@@ -109,10 +127,14 @@ def test_unknown_categories_in_python_and_sql() -> None:
     odd = frame[:50].assign(**{"it's": "new"})
     namespace: dict = {}
     exec(model.to_python(), namespace)
-    assert [namespace["predict"](row) for row in odd.to_dict("records")] == model.predict(odd).tolist()
+    assert [namespace["predict"](row) for row in odd.to_dict("records")] == model.predict(
+        odd
+    ).tolist()
     with sqlite3.connect(":memory:") as base:
         odd.to_sql("t", base, index=False)
-        assert [row[0] for row in base.execute(f"SELECT {model.to_sql()} FROM t")] == model.predict(odd).tolist()
+        assert [row[0] for row in base.execute(f"SELECT {model.to_sql()} FROM t")] == model.predict(
+            odd
+        ).tolist()
 
 
 @pytest.mark.parametrize(("kind", "overlap", "metric"), KINDS)
@@ -130,7 +152,9 @@ def test_sql_of_names_and_categories(system: str) -> None:
     holes = frame[:3].astype(object)
     holes.iloc[0, 0] = None
     holes.iloc[1, 1] = "new"
-    assert queried(system, holes.astype({"k": float, 'a "quoted" name': float}), model.to_sql())[:2] == [None, None]
+    assert queried(system, holes.astype({"k": float, 'a "quoted" name': float}), model.to_sql())[
+        :2
+    ] == [None, None]
 
 
 def queried(system: str, frame: pd.DataFrame, expression: str) -> list:
@@ -144,13 +168,19 @@ def queried(system: str, frame: pd.DataFrame, expression: str) -> list:
         return [row[0] for row in base.execute(f"SELECT {expression} FROM t").fetchall()]
 
 
-@pytest.mark.parametrize(("kind", "overlap", "metric"), [*KINDS, ("classifier", "nearest", "chebyshev")])
+@pytest.mark.parametrize(
+    ("kind", "overlap", "metric"), [*KINDS, ("classifier", "nearest", "chebyshev")]
+)
 def test_onnx(kind: str, overlap: str, metric: str) -> None:
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
     model, X = numeric(kind, overlap, metric)
-    session = runtime.InferenceSession(model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
-    found = dict(zip([one.name for one in session.get_outputs()], session.run(None, {"X": X}), strict=True))
+    session = runtime.InferenceSession(
+        model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    found = dict(
+        zip([one.name for one in session.get_outputs()], session.run(None, {"X": X}), strict=True)
+    )
     if kind == "classifier":
         assert model.classes_[found["label"]].tolist() == model.predict(X).tolist()
     else:
@@ -162,7 +192,9 @@ def test_onnx_without_balls_and_refusals() -> None:
     runtime = pytest.importorskip("onnxruntime")
     X, y = make_clf_case1(random_state=0)
     model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
-    session = runtime.InferenceSession(model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"])
+    session = runtime.InferenceSession(
+        model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     assert model.classes_[session.run(["label"], {"X": X})[0]].tolist() == model.predict(X).tolist()
     with pytest.raises(ExportError, match="columns of text cannot be exported"):
         table("error")[0].to_onnx()

@@ -45,25 +45,61 @@ def models() -> dict[str, tuple]:
     line, target = make_reg_case2(random_state=0)
     table, label = frame()
     made = {
-        "known": (LocalMixtureClassifier(points_of_interest=[[-1, 0], [1, 0]], **QUICK).fit(X, y), X),
+        "known": (
+            LocalMixtureClassifier(points_of_interest=[[-1, 0], [1, 0]], **QUICK).fit(X, y),
+            X,
+        ),
         "learned": (LocalMixtureClassifier(2, combine="any", **QUICK).fit(X, y.astype(int)), X),
-        "one linear model": (LocalMixtureClassifier(0, prior=Prior(coef_scale=0.5), **QUICK).fit(X, y > 0), X),
-        "regressor": (LocalMixtureRegressor(2, **QUICK | {"inverse_temperature": (4.0, 16.0)}).fit(line, target), line),
-        "mahalanobis": (LocalMixtureClassifier(points_of_interest=[[-1, 0]], metric="mahalanobis", **QUICK).fit(X, y), X),
-        "units": (LocalMixtureRegressor(1, standardize=Units.of_rows(line[:99], target[:99]), **QUICK).fit(line, target), line),
-        "auto": (LocalMixtureClassifier("auto", max_localities=5, n_starts=1, random_state=0).fit(X[:300], y[:300]), X),
-        "auto, none": (LocalMixtureClassifier("auto", max_localities=2, **QUICK).fit(X[:60], X[:60, 0] > 0), X),
+        "one linear model": (
+            LocalMixtureClassifier(0, prior=Prior(coef_scale=0.5), **QUICK).fit(X, y > 0),
+            X,
+        ),
+        "regressor": (
+            LocalMixtureRegressor(2, **QUICK | {"inverse_temperature": (4.0, 16.0)}).fit(
+                line, target
+            ),
+            line,
+        ),
+        "mahalanobis": (
+            LocalMixtureClassifier(points_of_interest=[[-1, 0]], metric="mahalanobis", **QUICK).fit(
+                X, y
+            ),
+            X,
+        ),
+        "units": (
+            LocalMixtureRegressor(
+                1, standardize=Units.of_rows(line[:99], target[:99]), **QUICK
+            ).fit(line, target),
+            line,
+        ),
+        "auto": (
+            LocalMixtureClassifier("auto", max_localities=5, n_starts=1, random_state=0).fit(
+                X[:300], y[:300]
+            ),
+            X,
+        ),
+        "auto, none": (
+            LocalMixtureClassifier("auto", max_localities=2, **QUICK).fit(X[:60], X[:60, 0] > 0),
+            X,
+        ),
         "float32": (LocalMixtureClassifier(1, **QUICK).fit(X.astype(np.float32), y), X),
         "table": (
-            LocalMixtureClassifier(points_of_interest=table[:2], handle_unknown="ignore", **QUICK).fit(table, label),
+            LocalMixtureClassifier(
+                points_of_interest=table[:2], handle_unknown="ignore", **QUICK
+            ).fit(table, label),
             table,
         ),
         "objects": (LocalMixtureClassifier(1, **QUICK).fit(table, label.astype(object)), table),
     }
     named = copy.deepcopy(made["table"][0])
-    named.table_ = TableNotes("label", "client", {"a": 0.25, "c": "<z>", 'größe, "in" €': 10**6}, (0.5, -0.1))
+    named.table_ = TableNotes(
+        "label", "client", {"a": 0.25, "c": "<z>", 'größe, "in" €': 10**6}, (0.5, -0.1)
+    )
     made["told"] = (named, table)
-    made["certified"] = (certify(LocalMixtureClassifier(points_of_interest=[[-1, 0], [1, 0]], **QUICK), X, y).model, X)
+    made["certified"] = (
+        certify(LocalMixtureClassifier(points_of_interest=[[-1, 0], [1, 0]], **QUICK), X, y).model,
+        X,
+    )
     return made
 
 
@@ -99,7 +135,14 @@ def test_exact_to_the_last_bit(name: str, every, tmp_path: Path) -> None:
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert again.predict(X).dtype == model.predict(X).dtype
-    for method in ("predict_proba", "decision_function", "membership", "membership_proba", "apply", "ambiguous"):
+    for method in (
+        "predict_proba",
+        "decision_function",
+        "membership",
+        "membership_proba",
+        "apply",
+        "ambiguous",
+    ):
         if hasattr(model, method):
             np.testing.assert_array_equal(getattr(again, method)(X), getattr(model, method)(X))
     assert model_hash(again) == model_hash(model)
@@ -108,7 +151,9 @@ def test_exact_to_the_last_bit(name: str, every, tmp_path: Path) -> None:
     assert again.n_features_in_ == model.n_features_in_
     if hasattr(model, "feature_names_in_"):
         assert list(again.feature_names_in_) == list(model.feature_names_in_)
-    assert [one.formula() for one in again.localities_] == [one.formula() for one in model.localities_]
+    assert [one.formula() for one in again.localities_] == [
+        one.formula() for one in model.localities_
+    ]
     for one, other in zip(again.localities_, model.localities_, strict=True):
         np.testing.assert_array_equal(one.half_width, other.half_width)
     assert set(again.get_params()) == set(model.get_params())
@@ -153,7 +198,9 @@ def test_what_cannot_be_saved(every, tmp_path: Path) -> None:
         LocalMixtureClassifier().save(tmp_path / "m.json")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        odd = LocalMixtureClassifier(points_of_interest=[[0, 0]], metric=chebyshev, **QUICK).fit(X, y)
+        odd = LocalMixtureClassifier(points_of_interest=[[0, 0]], metric=chebyshev, **QUICK).fit(
+            X, y
+        )
     with pytest.raises(ModelFileError, match="is a function, which a file cannot hold"):
         odd.save(tmp_path / "m.json")
     with pytest.raises(TypeError, match="model files hold motlm's estimators"):
@@ -165,7 +212,9 @@ def test_what_cannot_be_saved(every, tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="is a folder"):
         model.save(tmp_path)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["m.json"]
-    state = LocalMixtureClassifier(1, inverse_temperature=2.0, n_starts=1, random_state=np.random.RandomState(0)).fit(X, y)
+    state = LocalMixtureClassifier(
+        1, inverse_temperature=2.0, n_starts=1, random_state=np.random.RandomState(0)
+    ).fit(X, y)
     assert motlm.load(state.save(path)).random_state is None
 
 
@@ -176,9 +225,15 @@ def chebyshev(a: np.ndarray, b: np.ndarray) -> float:
 @pytest.mark.parametrize(
     ("table", "match"),
     [
-        (TableNotes("label", None, {"moon": 1.0}), r"table\.fill should be values for columns of the model; got 'moon'"),
+        (
+            TableNotes("label", None, {"moon": 1.0}),
+            r"table\.fill should be values for columns of the model; got 'moon'",
+        ),
         (TableNotes("label", None, {"a": "x"}), r"table\.fill\.a should be a number; got 'x'"),
-        (TableNotes("label", None, {"c": "moon"}), r"table\.fill\.c should be a level of the column; got 'moon'"),
+        (
+            TableNotes("label", None, {"c": "moon"}),
+            r"table\.fill\.c should be a level of the column; got 'moon'",
+        ),
         (TableNotes("label", 3, {}), r"table\.id_column should be a text or null; got 3"),  # type: ignore[arg-type]
         (TableNotes("label", "x", {}, [1.0]), r"table\.calibration should have shape \(2,\)"),  # type: ignore[arg-type]
     ],
@@ -209,7 +264,7 @@ def test_an_entry_of_a_later_schema_is_unknown_to_an_earlier_one() -> None:
         from_document({**content, "checksum": _checksum(content)})
 
 
-# -- bad files ------------------------------------------------------------------------------------------------------------
+# -- bad files -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -220,7 +275,10 @@ def test_an_entry_of_a_later_schema_is_unknown_to_an_earlier_one() -> None:
         ("[]", "expected a JSON object, got a list"),
         ('{"a": 1}', "lacks the entry format"),
         ('{"format": "motlm model", "schema": "1"}', "schema should be an integer"),
-        ('{"format": "motlm model", "schema": 99, "library": "motlm 9.9"}', "it has schema 99, .* written by motlm 9.9"),
+        (
+            '{"format": "motlm model", "schema": 99, "library": "motlm 9.9"}',
+            "it has schema 99, .* written by motlm 9.9",
+        ),
         ('{"format": "motlm model", "schema": 1, "schema": 1}', "the entry 'schema' occurs twice"),
         ('{"format": "motlm model", "schema": 1, "x": NaN}', "it holds NaN"),
         ('{"format": "motlm model", "schema": 1, "x": -Infinity}', "it holds -Infinity"),
@@ -228,9 +286,12 @@ def test_an_entry_of_a_later_schema_is_unknown_to_an_earlier_one() -> None:
         ("[" * 100_000, "nested 100000 levels deep"),
         ("[[]," * 100_000 + "1" + "]" * 100_000, "nested more than|nested 100001"),
         ('{"a":' * 50_000, "nested 50000 levels deep"),
-        ('{"format": "motlm model", "schema": 1, "x": ' + "1" * 5000 + "}", "not a model file|changed or damaged"),
+        (
+            '{"format": "motlm model", "schema": 1, "x": ' + "1" * 5000 + "}",
+            "not a model file|changed or damaged",
+        ),
     ],
-)  # fmt: skip
+)
 def test_broken_files(text: str, match: str, tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     path.write_text(text)
@@ -285,7 +346,11 @@ def changed(document: dict, place: tuple, value: object) -> dict:
     ("place", "value", "match"),
     [
         (("estimator",), "os.system", "estimator should be one of LocalMixtureClassifier"),
-        (("posterior", "coef"), [[1.0]], r"posterior.coef should have shape \(3, 2\); got 1 entries"),
+        (
+            ("posterior", "coef"),
+            [[1.0]],
+            r"posterior.coef should have shape \(3, 2\); got 1 entries",
+        ),
         (("posterior", "coef"), [[1.0, 2.0, 3.0]] * 3, "should have shape"),
         (("posterior", "radius_shape"), [1.0] * 1000, "should have shape"),
         (("posterior", "radius_rate", 0), -1.0, "posterior.radius_rate should be positive"),
@@ -310,7 +375,11 @@ def changed(document: dict, place: tuple, value: object) -> dict:
         (("parameters", "evil"), 1, "parameters should be"),
         (("parameters", "overlap"), {"a": 1}, "a plain value"),
         (("parameters", "points_of_interest"), [[1], [2, 3]], "rows of one length"),
-        (("localities", 0, "coef"), [["a", 1.0]], r"a list of \[column, number\] for the 2 columns"),
+        (
+            ("localities", 0, "coef"),
+            [["a", 1.0]],
+            r"a list of \[column, number\] for the 2 columns",
+        ),
         (("localities", 0), 3, "localities.0 should be an object"),
         (("localities",), [], "should have shape"),
         (("localities",), "many", "should"),
@@ -329,13 +398,17 @@ def changed(document: dict, place: tuple, value: object) -> dict:
         (("fingerprint", "n_rows"), 10**400, "an integer between 0"),
         (("units", "target_center"), 10**400, "a number that a computer can hold"),
         (("training", "boom_"), 1, "unknown entry 'training.boom_'"),
-        (("training", "inverse_temperature_"), KeyError, "training.inverse_temperature_ is missing"),
+        (
+            ("training", "inverse_temperature_"),
+            KeyError,
+            "training.inverse_temperature_ is missing",
+        ),
         (("certificate",), {"digest": "no"}, "its certificate is not sound"),
         (("metric", "arguments"), {"evil": [1]}, "V or VI"),
         (("metric",), None, "metric.name is missing"),
         (("strange",), 1, "unknown entries 'strange'"),
     ],
-)  # fmt: skip
+)
 def test_unsound_content_is_named(place: tuple, value: object, match: str, every) -> None:
     document = to_document(every["known"][0])
     if match.endswith("|"):
@@ -348,19 +421,44 @@ def test_unsound_content_is_named(place: tuple, value: object, match: str, every
 def test_fuzzed_content(every) -> None:
     """Whatever is put in place of an entry: an error of ours, or a model that still predicts."""
     chance = random.Random(0)
-    strange = [None, True, -1, 0, 10**30, -0.5, 1e308, "", "x" * 1000, [], [None], {}, {"a": 1}, [[[]]], "NaN", [1.0, 2.0]]
+    strange = [
+        None,
+        True,
+        -1,
+        0,
+        10**30,
+        -0.5,
+        1e308,
+        "",
+        "x" * 1000,
+        [],
+        [None],
+        {},
+        {"a": 1},
+        [[[]]],
+        "NaN",
+        [1.0, 2.0],
+    ]
     for name in ("known", "table", "regressor", "certified"):
         model, X = every[name]
         document = to_document(model)
         for _ in range(250):
             part, place = document, []
             while isinstance(part, (dict, list)) and part and (not place or chance.random() < 0.8):
-                step = chance.choice(list(part)) if isinstance(part, dict) else chance.randrange(len(part))
+                step = (
+                    chance.choice(list(part))
+                    if isinstance(part, dict)
+                    else chance.randrange(len(part))
+                )
                 place.append(step)
                 part = part[step]
             if place[0] == "checksum":
                 continue
-            bad = changed(document, tuple(place), chance.choice([*strange, KeyError if isinstance(place[-1], str) else None]))
+            bad = changed(
+                document,
+                tuple(place),
+                chance.choice([*strange, KeyError if isinstance(place[-1], str) else None]),
+            )
             with warnings.catch_warnings(), np.errstate(all="ignore"), suppress(ModelFileError):
                 warnings.simplefilter("ignore")
                 again = from_document(bad)
@@ -386,11 +484,15 @@ def test_flipped_bytes(every, tmp_path: Path) -> None:
         assert json.loads(bytes(broken)) == json.loads(sound)  # white space
 
 
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("model_schema_*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(FIXTURES.glob("model_schema_*.json")), ids=lambda path: path.stem
+)
 def test_files_of_earlier_versions(path: Path) -> None:
     """Each schema that was released has a file here, with what its model said."""
     model = motlm.load(path)
     expected = json.loads(path.with_name(path.stem.replace("model", "said") + ".json").read_text())
     X = pd.DataFrame(expected["X"])
     assert model.predict(X).tolist() == expected["predict"]
-    np.testing.assert_allclose(model.predict_proba(X), expected["predict_proba"], rtol=1e-7, atol=1e-15)
+    np.testing.assert_allclose(
+        model.predict_proba(X), expected["predict_proba"], rtol=1e-7, atol=1e-15
+    )

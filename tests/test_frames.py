@@ -22,7 +22,9 @@ def clients(n: int = 150) -> tuple[pd.DataFrame, np.ndarray]:
             "age": rng.integers(18, 90, size=n),
             "region": rng.choice(["north", "south", "west"], size=n),
             "owner": rng.choice([True, False], size=n),
-            "grade": pd.Categorical(rng.choice(["b", "a", "c"], size=n), categories=["a", "b", "c", "unused"]),
+            "grade": pd.Categorical(
+                rng.choice(["b", "a", "c"], size=n), categories=["a", "b", "c", "unused"]
+            ),
             "income": rng.normal(3e4, 1e4, size=n),
         }
     )
@@ -38,18 +40,37 @@ def fit(model, *arguments):
 
 def polars_of(frame: pd.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(
-        {name: frame[name].astype(str if name in ("region", "grade") else frame[name].dtype).to_list() for name in frame}
+        {
+            name: (
+                frame[name]
+                .astype(str if name in ("region", "grade") else frame[name].dtype)
+                .to_list()
+            )
+            for name in frame
+        }
     )
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "object"])
 def test_categories_are_encoded_inside(kind: str) -> None:
     frame, y = clients()
-    table = {"pandas": frame, "polars": polars_of(frame), "object": frame.astype({"region": object, "grade": object})}[kind]
+    table = {
+        "pandas": frame,
+        "polars": polars_of(frame),
+        "object": frame.astype({"region": object, "grade": object}),
+    }[kind]
     model = fit(LocalMixtureRegressor(1, **QUICK), table, y)
     assert model.n_features_in_ == 5
     assert list(model.feature_names_in_) == list(frame.columns)
-    assert model.exterior_.feature_names == ("age", "region=south", "region=west", "owner", "grade=b", "grade=c", "income")
+    assert model.exterior_.feature_names == (
+        "age",
+        "region=south",
+        "region=west",
+        "owner",
+        "grade=b",
+        "grade=c",
+        "income",
+    )
     assert model.score(table, y) > 0.95
     by_hand = np.column_stack(
         [
@@ -69,7 +90,13 @@ def test_categories_are_encoded_inside(kind: str) -> None:
 def test_points_of_interest_in_raw_columns() -> None:
     frame, y = clients()
     typical = pd.DataFrame(
-        {"age": [25, 70], "region": ["south", "north"], "owner": [True, False], "grade": ["a", "c"], "income": [2e4, 4e4]}
+        {
+            "age": [25, 70],
+            "region": ["south", "north"],
+            "owner": [True, False],
+            "grade": ["a", "c"],
+            "income": [2e4, 4e4],
+        }
     )
     model = fit(LocalMixtureRegressor(points_of_interest=typical, **QUICK), frame, y)
     for locality in model.localities_:
@@ -84,10 +111,15 @@ def test_points_of_interest_in_raw_columns() -> None:
             one.income,
         ]
         np.testing.assert_array_equal(locality.center, np.array(expected, dtype=float))
-    as_lists = fit(LocalMixtureRegressor(points_of_interest=typical.to_numpy(dtype=object), **QUICK), frame, y)
+    as_lists = fit(
+        LocalMixtureRegressor(points_of_interest=typical.to_numpy(dtype=object), **QUICK), frame, y
+    )
     assert as_lists.objective_ == model.objective_
     typical.loc[0, "region"] = "moon"
-    with pytest.raises(ValueError, match="column 'region' of points_of_interest has categories that fit did not see: 'moon'"):
+    with pytest.raises(
+        ValueError,
+        match="column 'region' of points_of_interest has categories that fit did not see: 'moon'",
+    ):
         fit(LocalMixtureRegressor(points_of_interest=typical, **QUICK), frame, y)
 
 
@@ -99,16 +131,38 @@ def test_unseen_categories(standardize: bool) -> None:
     strange = frame.head(5).copy()
     strange.loc[3, "region"] = "moon"
     model = fit(LocalMixtureRegressor(0, **parameters), frame, y)
-    with pytest.raises(ValueError, match=r"column 'region' of X has categories that fit did not see: 'moon' \(first at row 3\)"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"column 'region' of X has categories that fit did not see: 'moon' \(first at row 3\)"
+        ),
+    ):
         model.predict(strange)
     lenient = model.set_params(handle_unknown="ignore")
     exterior = lenient.exterior_
     south, west = (frame["region"] == "south").mean(), (frame["region"] == "west").mean()
-    typical = [strange.age[3], south, west, strange.owner[3], strange.grade[3] == "b", strange.grade[3] == "c", strange.income[3]]
-    assert lenient.predict(strange)[3] == pytest.approx(exterior.intercept + exterior.coef @ np.array(typical, dtype=float))
+    typical = [
+        strange.age[3],
+        south,
+        west,
+        strange.owner[3],
+        strange.grade[3] == "b",
+        strange.grade[3] == "c",
+        strange.income[3],
+    ]
+    assert lenient.predict(strange)[3] == pytest.approx(
+        exterior.intercept + exterior.coef @ np.array(typical, dtype=float)
+    )
     points = strange.iloc[[3]]
-    with pytest.raises(ValueError, match="column 'region' of points_of_interest has categories that fit did not see"):
-        fit(LocalMixtureRegressor(points_of_interest=points, handle_unknown="ignore", **QUICK), frame, y)
+    with pytest.raises(
+        ValueError,
+        match="column 'region' of points_of_interest has categories that fit did not see",
+    ):
+        fit(
+            LocalMixtureRegressor(points_of_interest=points, handle_unknown="ignore", **QUICK),
+            frame,
+            y,
+        )
 
 
 def test_a_zero_weight_leaves_out_the_rows_category() -> None:
@@ -127,7 +181,10 @@ def test_ordered_categories_keep_their_order() -> None:
     frame, y = clients()
     frame["grade"] = frame["grade"].cat.set_categories(["c", "a", "b"], ordered=True)
     model = fit(LocalMixtureRegressor(0, **QUICK), frame, y)
-    assert [name for name in model.exterior_.feature_names if name.startswith("grade")] == ["grade=a", "grade=b"]
+    assert [name for name in model.exterior_.feature_names if name.startswith("grade")] == [
+        "grade=a",
+        "grade=b",
+    ]
 
 
 def test_missing_values_are_named() -> None:
@@ -155,11 +212,15 @@ def test_dates_are_refused() -> None:
         fit(LocalMixtureRegressor(0, **QUICK), frame, y)
 
 
-@pytest.mark.parametrize("value", [datetime.date(2020, 1, 1), [1], complex(1, 2)], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [datetime.date(2020, 1, 1), [1], complex(1, 2)], ids=lambda value: type(value).__name__
+)
 def test_other_things_are_refused(value) -> None:
     frame, y = clients()
     frame["odd"] = pd.Series([value] * len(frame), dtype=object)
-    with pytest.raises(TypeError, match=f"column 'odd' holds values of type {type(value).__name__}"):
+    with pytest.raises(
+        TypeError, match=f"column 'odd' holds values of type {type(value).__name__}"
+    ):
         fit(LocalMixtureRegressor(0, **QUICK), frame, y)
 
 

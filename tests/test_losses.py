@@ -16,13 +16,17 @@ def sampled(loss: Loss, y: float, score: np.ndarray) -> np.ndarray:
 
 @EACH
 def test_value_by_simulation_over_the_weights(loss: Loss, rng: np.random.Generator) -> None:
-    """The loss of a random linear model, v ~ N(w, rho^2 I), b ~ N(mu, sigma^2), averaged over draws of (v, b)."""
+    """The loss of a random linear model, v ~ N(w, rho^2 I), b ~ N(mu, sigma^2), averaged over draws
+    of (v, b).
+    """
     for y in (-1.0, 1.0):
         w, mu, rho, sigma, x = rng.normal(size=3), rng.normal(), 0.7, 0.4, rng.normal(size=3)
         v = w + rho * rng.standard_normal((200_000, 3))
         b = mu + sigma * rng.standard_normal(200_000)
         drawn = sampled(loss, y, v @ x + b)
-        [computed] = loss.value_and_partials(*(np.array([part]) for part in (y, w @ x + mu, rho**2 * x @ x + sigma**2))).value
+        [computed] = loss.value_and_partials(
+            *(np.array([part]) for part in (y, w @ x + mu, rho**2 * x @ x + sigma**2))
+        ).value
         assert computed == pytest.approx(drawn.mean(), abs=4.5 * drawn.std() / np.sqrt(len(drawn)))
 
 
@@ -32,11 +36,13 @@ def test_partials_match_differences(loss: Loss, rng: np.random.Generator) -> Non
     mean, variance = 2 * rng.normal(size=50), rng.uniform(0.05, 3, size=50)
     partials = loss.value_and_partials(y, mean, variance)
     h = 1e-5
-    by_mean = (loss.value_and_partials(y, mean + h, variance).value - loss.value_and_partials(y, mean - h, variance).value) / (
-        2 * h
-    )
+    by_mean = (
+        loss.value_and_partials(y, mean + h, variance).value
+        - loss.value_and_partials(y, mean - h, variance).value
+    ) / (2 * h)
     by_variance = (
-        loss.value_and_partials(y, mean, variance + h).value - loss.value_and_partials(y, mean, variance - h).value
+        loss.value_and_partials(y, mean, variance + h).value
+        - loss.value_and_partials(y, mean, variance - h).value
     ) / (2 * h)
     np.testing.assert_allclose(partials.mean, by_mean, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(partials.variance, by_variance, rtol=1e-6, atol=1e-7)
@@ -48,7 +54,9 @@ def test_worked_cases() -> None:
     assert ZeroOne().value_and_partials(one, 50 * one, one).value[0] == 0.0
     assert ZeroOne().value_and_partials(-one, 50 * one, one).value[0] == 1.0
     assert Squared().value_and_partials(2 * one, 5 * one, 0.25 * one).value[0] == 9.25
-    assert OffBy(2.0).value_and_partials(2 * one, 2 * one, one).value[0] == pytest.approx(0.04550026389635842, rel=1e-12)
+    assert OffBy(2.0).value_and_partials(2 * one, 2 * one, one).value[0] == pytest.approx(
+        0.04550026389635842, rel=1e-12
+    )
     assert OffBy(2.0).value_and_partials(2 * one, 50 * one, one).value[0] == 1.0
 
 

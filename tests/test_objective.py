@@ -1,4 +1,6 @@
-"""Laws of the objective, over every loss and vicinity; and the paper's displayed formulas, with plain loops."""
+"""Laws of the objective, over every loss and vicinity; and the paper's displayed formulas, with
+plain loops.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,13 @@ from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows
 
 EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-EACH_VICINITY = pytest.mark.parametrize("vicinity", VICINITIES, ids=lambda vicinity: type(vicinity).__name__)
+EACH_VICINITY = pytest.mark.parametrize(
+    "vicinity", VICINITIES, ids=lambda vicinity: type(vicinity).__name__
+)
 FIELDS = ("radius_shape", "radius_rate", "coef", "intercept", "intercept_scale")
 
 
-# -- the paper, literally ----------------------------------------------------------------------------------------------
+# -- the paper, literally --------------------------------------------------------------------------
 
 
 def normal_cdf(t: float) -> float:
@@ -33,7 +37,11 @@ def theta_literal(k: float, tau: float, distance: float) -> float:
     """The integral of the Gamma density from the distance on."""
     mean, spread = k / tau, math.sqrt(k) / tau
     value, _ = quad(
-        lambda b: gamma.pdf(b, k, scale=1 / tau), distance, max(distance, mean) + 40 * spread, limit=500, epsabs=1e-12
+        lambda b: gamma.pdf(b, k, scale=1 / tau),
+        distance,
+        max(distance, mean) + 40 * spread,
+        limit=500,
+        epsabs=1e-12,
     )
     return value
 
@@ -53,7 +61,9 @@ def upsilon_literal(d: int, distance: float, eps: float, k: float, tau: float) -
 
 
 def kl_literal(q: Posterior, regression: bool, learned: bool) -> float:
-    """KL_cl, KL_reg and, with learned points, KL'_cl and KL'_reg as displayed, with priors N(0, 1) and Gamma(2, 0.1)."""
+    """KL_cl, KL_reg and, with learned points, KL'_cl and KL'_reg as displayed, with priors N(0, 1)
+    and Gamma(2, 0.1).
+    """
     d, n = q.coef.shape[1], q.n_localities
     total = 0.0
     for i in range(n + 1):
@@ -65,11 +75,21 @@ def kl_literal(q: Posterior, regression: bool, learned: bool) -> float:
         total += 0.5 * (sum(w**2 for w in q.coef[i]) + q.intercept[i] ** 2)
     for i in range(n):
         k, tau = q.radius_shape[i], q.radius_rate[i]
-        digamma = (math.lgamma(k + 1e-4) - math.lgamma(k - 1e-4)) / 2e-4  # a difference, for want of psi in math
-        total += (k - 2) * digamma + math.lgamma(2) - math.lgamma(k) + 2 * math.log(tau / 0.1) + k * (0.1 - tau) / tau
+        digamma = (
+            math.lgamma(k + 1e-4) - math.lgamma(k - 1e-4)
+        ) / 2e-4  # a difference, for want of psi in math
+        total += (
+            (k - 2) * digamma
+            + math.lgamma(2)
+            - math.lgamma(k)
+            + 2 * math.log(tau / 0.1)
+            + k * (0.1 - tau) / tau
+        )
         if learned:
             eps = q.center_scale[i]
-            total += -d * math.log(eps) + 0.5 * (d * eps**2 - d) + 0.5 * sum(c**2 for c in q.center[i])
+            total += (
+                -d * math.log(eps) + 0.5 * (d * eps**2 - d) + 0.5 * sum(c**2 for c in q.center[i])
+            )
     return total
 
 
@@ -87,7 +107,9 @@ def loss_literal(q: Posterior, x: np.ndarray, y: float, regression: bool, learne
     for i in range(n):
         distance = math.sqrt(sum((c - value) ** 2 for c, value in zip(q.center[i], x, strict=True)))
         if learned:
-            inside.append(upsilon_literal(d, distance, q.center_scale[i], q.radius_shape[i], q.radius_rate[i]))
+            inside.append(
+                upsilon_literal(d, distance, q.center_scale[i], q.radius_shape[i], q.radius_rate[i])
+            )
         else:
             inside.append(theta_literal(q.radius_shape[i], q.radius_rate[i], distance))
     outside = math.prod(1 - omega for omega in inside)
@@ -104,14 +126,19 @@ def test_the_papers_formulas_literally(loss, vicinity, n: int, rng: np.random.Ge
         q = replace(q, coef_scale=np.ones(n + 1))  # the paper's
     rows = replace(random_rows(rng, 6, q, vicinity, loss), weight=np.ones(6))
     objective = Objective(loss, vicinity, Prior(), rows, 2.5)
-    risk = np.mean([loss_literal(q, x, y, regression, vicinity.learned) for x, y in zip(rows.features, rows.target, strict=True)])
+    risk = np.mean(
+        [
+            loss_literal(q, x, y, regression, vicinity.learned)
+            for x, y in zip(rows.features, rows.target, strict=True)
+        ]
+    )
     kl = kl_literal(q, regression, vicinity.learned)
     assert objective.gibbs_risk(q) == pytest.approx(risk, abs=3e-9)
     assert objective.kl(q) == pytest.approx(kl, rel=1e-7)
     assert objective.value(q) == pytest.approx(risk + kl / (2.5 * 6), rel=1e-7)
 
 
-# -- laws --------------------------------------------------------------------------------------------------------------
+# -- laws ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("combine", COMBINATIONS)
@@ -119,7 +146,9 @@ def test_the_papers_formulas_literally(loss, vicinity, n: int, rng: np.random.Ge
 @pytest.mark.parametrize("n", [0, 1, 3])
 @EACH_VICINITY
 @EACH_LOSS
-def test_gradient_matches_differences(loss, vicinity, n: int, scale: str, combine: str, rng: np.random.Generator) -> None:
+def test_gradient_matches_differences(
+    loss, vicinity, n: int, scale: str, combine: str, rng: np.random.Generator
+) -> None:
     for d in (1, 4):
         q = random_posterior(rng, n, d, vicinity)
         free = [*FIELDS]
@@ -132,7 +161,9 @@ def test_gradient_matches_differences(loss, vicinity, n: int, scale: str, combin
         packing = Packing(q, free)
         _, partials = objective.value_and_gradient(q)
         gradient = packing.pack_gradient(q, partials)
-        numeric = differences(lambda v, o=objective, p=packing: o.value(p.unpack(v)), packing.pack(q), 1e-4)
+        numeric = differences(
+            lambda v, o=objective, p=packing: o.value(p.unpack(v)), packing.pack(q), 1e-4
+        )
         assert np.abs(gradient - numeric).max() <= 1e-6 * np.abs(numeric).max()
 
 
@@ -145,7 +176,12 @@ def test_block_sums_add_up(loss, vicinity, rng: np.random.Generator) -> None:
     blocks = Objective(loss, vicinity, Prior(), rows, 1.0, block=7).value_and_gradient(q)
     assert blocks[0] == pytest.approx(whole[0], rel=1e-12)
     packing = Packing(q, [*FIELDS, "coef_scale", "center", "center_scale"])
-    np.testing.assert_allclose(packing.pack_gradient(q, blocks[1]), packing.pack_gradient(q, whole[1]), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        packing.pack_gradient(q, blocks[1]),
+        packing.pack_gradient(q, whole[1]),
+        rtol=1e-12,
+        atol=1e-14,
+    )
 
 
 @EACH_VICINITY
@@ -157,19 +193,25 @@ def test_an_integer_weight_is_a_repeated_row(loss, vicinity, rng: np.random.Gene
     weighted = replace(rows, weight=count.astype(float))
     index = np.repeat(np.arange(20), count)
     repeated = Rows.of(rows.features[index], rows.target[index], None, rows.distance[index])
-    first, second = (Objective(loss, vicinity, Prior(), which, 2.0).value(q) for which in (weighted, repeated))
+    first, second = (
+        Objective(loss, vicinity, Prior(), which, 2.0).value(q) for which in (weighted, repeated)
+    )
     assert first == pytest.approx(second, rel=1e-12)
 
 
 @EACH_VICINITY
 @EACH_LOSS
-def test_relabelling_the_localities_changes_nothing(loss, vicinity, rng: np.random.Generator) -> None:
+def test_relabeling_the_localities_changes_nothing(
+    loss, vicinity, rng: np.random.Generator
+) -> None:
     q = random_posterior(rng, 3, 2, vicinity)
     rows = random_rows(rng, 30, q, vicinity, loss)
     order = [2, 0, 1]
     moved = rows if vicinity.learned else replace(rows, distance=rows.distance[:, order])
     before = Objective(loss, vicinity, Prior(), rows, 2.0).value(q)
-    assert Objective(loss, vicinity, Prior(), moved, 2.0).value(q.keep(order)) == pytest.approx(before, rel=1e-12)
+    assert Objective(loss, vicinity, Prior(), moved, 2.0).value(q.keep(order)) == pytest.approx(
+        before, rel=1e-12
+    )
 
 
 @EACH_LOSS
@@ -178,12 +220,16 @@ def test_no_locality_is_one_linear_model(loss, rng: np.random.Generator) -> None
     rows = random_rows(rng, 30, q, LearnedCenters(), loss)
     mean = rows.features @ q.coef[0] + q.intercept[0]
     variance = q.coef_scale[0] ** 2 * rows.features_norm2 + q.intercept_scale[0] ** 2
-    expected = np.average(loss.value_and_partials(rows.target, mean, variance).value, weights=rows.weight)
-    assert Objective(loss, LearnedCenters(), Prior(), rows, 1.0).gibbs_risk(q) == pytest.approx(expected, rel=1e-13)
+    expected = np.average(
+        loss.value_and_partials(rows.target, mean, variance).value, weights=rows.weight
+    )
+    assert Objective(loss, LearnedCenters(), Prior(), rows, 1.0).gibbs_risk(q) == pytest.approx(
+        expected, rel=1e-13
+    )
 
 
 @EACH_LOSS
-def test_learned_centres_that_are_sure_meet_known_ones(loss, rng: np.random.Generator) -> None:
+def test_learned_centers_that_are_sure_meet_known_ones(loss, rng: np.random.Generator) -> None:
     known = random_posterior(rng, 2, 3, KnownCenters())
     rows = random_rows(rng, 50, known, KnownCenters(), loss)
     learned = replace(known, center_scale=np.full(2, 1e-5))
@@ -198,7 +244,11 @@ def test_squared_risk_scales_with_the_square_of_the_target(rng: np.random.Genera
     q = random_posterior(rng, 2, 3, LearnedCenters())
     rows = random_rows(rng, 30, q, LearnedCenters(), Squared())
     scaled = replace(
-        q, coef=3 * q.coef, coef_scale=3 * q.coef_scale, intercept=3 * q.intercept, intercept_scale=3 * q.intercept_scale
+        q,
+        coef=3 * q.coef,
+        coef_scale=3 * q.coef_scale,
+        intercept=3 * q.intercept,
+        intercept_scale=3 * q.intercept_scale,
     )
     plain, larger = (
         Objective(Squared(), LearnedCenters(), Prior(), which, 1.0).gibbs_risk(posterior)
@@ -216,7 +266,14 @@ def test_the_best_free_scale_has_the_closed_form(rng: np.random.Generator) -> No
 
     def kl(scale: float) -> float:
         q = Posterior(
-            np.empty((0, d)), np.empty(0), np.empty(0), np.empty(0), (scale * u)[None], np.array([scale]), np.zeros(1), np.ones(1)
+            np.empty((0, d)),
+            np.empty(0),
+            np.empty(0),
+            np.empty(0),
+            (scale * u)[None],
+            np.array([scale]),
+            np.zeros(1),
+            np.ones(1),
         )
         return objective.kl(q)
 
@@ -226,18 +283,25 @@ def test_the_best_free_scale_has_the_closed_form(rng: np.random.Generator) -> No
 
 @pytest.mark.parametrize("n", [0, 1, 3])
 @EACH_VICINITY
-def test_the_best_models_of_the_squared_loss_have_no_gradient_left(vicinity, n: int, rng: np.random.Generator) -> None:
+def test_the_best_models_of_the_squared_loss_have_no_gradient_left(
+    vicinity, n: int, rng: np.random.Generator
+) -> None:
     q = random_posterior(rng, n, 3, vicinity)
     rows = random_rows(rng, 60, q, vicinity, Squared())
     prior = Prior(
-        coef=rng.normal(size=(n + 1, 3)), coef_scale=rng.uniform(0.5, 2, size=n + 1), intercept=0.3, intercept_scale=0.7
+        coef=rng.normal(size=(n + 1, 3)),
+        coef_scale=rng.uniform(0.5, 2, size=n + 1),
+        intercept=0.3,
+        intercept_scale=0.7,
     )
     objective = Objective(Squared(), vicinity, prior, rows, 1.7, block=17)
     lookup = objective.lookup(q)
     better, located = with_best_models(objective, q, lookup)
     value, gradient = objective.value_and_gradient(better)
     assert value <= objective.value(q)
-    again, same = objective.value_and_gradient(better, lookup, located)  # with what is known already
+    again, same = objective.value_and_gradient(
+        better, lookup, located
+    )  # with what is known already
     assert again == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(same.radius_rate, gradient.radius_rate, rtol=1e-9, atol=1e-13)
     for name in ("coef", "coef_scale", "intercept", "intercept_scale"):
@@ -271,7 +335,9 @@ def test_priors_can_be_changed(rng: np.random.Generator) -> None:
         intercept=q.intercept,
         intercept_scale=q.intercept_scale,
     )
-    assert Objective(ZeroOne(), LearnedCenters(), own, rows, 1.0).kl(q) == pytest.approx(0.0, abs=1e-12)
+    assert Objective(ZeroOne(), LearnedCenters(), own, rows, 1.0).kl(q) == pytest.approx(
+        0.0, abs=1e-12
+    )
     with pytest.raises(ValueError, match=r"Prior\.radius_rate must be positive"):
         Prior(radius_rate=0.0)
     with pytest.raises(ValueError, match=r"Prior\.coef must be finite"):

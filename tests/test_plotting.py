@@ -1,4 +1,6 @@
-"""Drawings: that they show what they say, in all the shapes that models come in, and that no labels overlap."""
+"""Drawings: that they show what they say, in all the shapes that models come in, and that no labels
+overlap.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,21 @@ def quiet(model, X, y):
 def model():
     X, y = make_clf_case2(200, random_state=0)
     X = pd.DataFrame(X, columns=["east", "north"])
-    return X, y, quiet(LocalMixtureClassifier(points_of_interest=[[-1.4, 0.0], [1.4, 0.0]], **QUICK), X, y)
+    return (
+        X,
+        y,
+        quiet(LocalMixtureClassifier(points_of_interest=[[-1.4, 0.0], [1.4, 0.0]], **QUICK), X, y),
+    )
 
 
 @pytest.fixture(scope="module")
 def wide():
     """40 columns, 12 localities."""
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(400, 40)), columns=[f"a rather long name of a column {j}" for j in range(40)])
+    X = pd.DataFrame(
+        rng.normal(size=(400, 40)),
+        columns=[f"a rather long name of a column {j}" for j in range(40)],
+    )
     y = np.where(X.iloc[:, 0] * X.iloc[:, 1] > 0, 1, -1)
     fitted = LocalMixtureClassifier(points_of_interest=X[:12], max_iter=5, **QUICK)
     with warnings.catch_warnings():
@@ -63,12 +72,15 @@ def wide():
 def no_overlap(display) -> None:
     """No two labels of the y axis cover each other."""
     display.figure_.canvas.draw()
-    boxes = sorted((label.get_window_extent() for label in display.ax_.get_yticklabels()), key=lambda box: box.y0)
+    boxes = sorted(
+        (label.get_window_extent() for label in display.ax_.get_yticklabels()),
+        key=lambda box: box.y0,
+    )
     for below, above in pairwise(boxes):
         assert below.y1 <= above.y0 + 0.5
 
 
-# -- maps -----------------------------------------------------------------------------------------------------------------
+# -- maps ------------------------------------------------------------------------------------------
 
 
 def test_map_of_localities(model) -> None:
@@ -77,28 +89,48 @@ def test_map_of_localities(model) -> None:
     assert len(display.circles) == len(fitted.localities_)
     assert display.ax_.get_xlabel() == "east"
     width = 2 * fitted.localities_[0].half_width
-    assert (display.ax_.patches[0].width, display.ax_.patches[0].height) == pytest.approx(tuple(width))
+    assert (display.ax_.patches[0].width, display.ax_.patches[0].height) == pytest.approx(
+        tuple(width)
+    )
     assert display.held == ""
     again = display.plot(ax=display.ax_)
     assert again.figure_ is display.figure_
     grid = pd.DataFrame({"east": display.xx0.ravel(), "north": display.xx1.ravel()})
-    np.testing.assert_array_equal(display.response.ravel(), (fitted.predict(grid) == fitted.classes_[1]).astype(int))
+    np.testing.assert_array_equal(
+        display.response.ravel(), (fitted.predict(grid) == fitted.classes_[1]).astype(int)
+    )
 
 
 def test_a_slice_cuts_balls_where_it_says(rng: np.random.Generator) -> None:
     """Points of the map inside a circle are inside the ball, and the others outside."""
     X = rng.normal(size=(300, 4))
     y = np.where(np.linalg.norm(X - 0.5, axis=1) < 1.9, X[:, 0] > 0.5, X[:, 0] < 0.5)
-    fitted = quiet(LocalMixtureClassifier(points_of_interest=[[0.5] * 4], **QUICK | {"inverse_temperature": 8.0}), X, y)
+    fitted = quiet(
+        LocalMixtureClassifier(
+            points_of_interest=[[0.5] * 4], **QUICK | {"inverse_temperature": 8.0}
+        ),
+        X,
+        y,
+    )
     assert fitted.localities_
     for at in (None, 0):
-        display = LocalitiesDisplay.from_estimator(fitted, X, y, features=(2, "x0"), at=at, grid_resolution=40)
+        display = LocalitiesDisplay.from_estimator(
+            fitted, X, y, features=(2, "x0"), at=at, grid_resolution=40
+        )
         assert display.feature_names == ("x2", "x0")
-        assert "the other 2 columns held at " + ("the average row" if at is None else "the centre of locality 0") in display.held
+        assert (
+            "the other 2 columns held at "
+            + ("the average row" if at is None else "the center of locality 0")
+            in display.held
+        )
         [(_, center, width)] = display.circles
-        rows = np.tile(fitted._typical if at is None else fitted.localities_[0].center, (display.xx0.size, 1))
+        rows = np.tile(
+            fitted._typical if at is None else fitted.localities_[0].center, (display.xx0.size, 1)
+        )
         rows[:, 2], rows[:, 0] = display.xx0.ravel(), display.xx1.ravel()
-        inside = ((rows[:, 2] - center[0]) / width[0]) ** 2 + ((rows[:, 0] - center[1]) / width[1]) ** 2 <= 1
+        inside = ((rows[:, 2] - center[0]) / width[0]) ** 2 + (
+            (rows[:, 0] - center[1]) / width[1]
+        ) ** 2 <= 1
         assert (inside == fitted.membership(rows)[:, 0]).mean() > 0.999
 
 
@@ -114,7 +146,9 @@ def test_a_projection_keeps_circles(wide) -> None:
 
 
 def test_maps_of_regressors_and_of_categories(rng: np.random.Generator) -> None:
-    frame = pd.DataFrame({"a": rng.normal(size=120), "b": rng.normal(size=120), "c": rng.choice(["x", "y"], 120)})
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=120), "b": rng.normal(size=120), "c": rng.choice(["x", "y"], 120)}
+    )
     y = frame["a"] ** 2 + 0.1 * rng.normal(size=120)
     fitted = quiet(LocalMixtureRegressor(1, **QUICK), frame, y)
     display = LocalitiesDisplay.from_estimator(fitted, frame, y, grid_resolution=20)
@@ -139,8 +173,12 @@ def test_map_refuses_what_it_cannot_draw(model, monkeypatch: pytest.MonkeyPatch)
     ):
         with pytest.raises(ValueError, match=match):
             LocalitiesDisplay.from_estimator(fitted, X, y, **options)
-    city = quiet(LocalMixtureClassifier(points_of_interest=[[0.0, 0.0]], metric="manhattan", **QUICK), X, y)
-    with pytest.raises(ValueError, match="draws Euclidean balls; this model has metric='manhattan'"):
+    city = quiet(
+        LocalMixtureClassifier(points_of_interest=[[0.0, 0.0]], metric="manhattan", **QUICK), X, y
+    )
+    with pytest.raises(
+        ValueError, match="draws Euclidean balls; this model has metric='manhattan'"
+    ):
         LocalitiesDisplay.from_estimator(city, X, y)
     real = builtins.__import__
 
@@ -150,11 +188,13 @@ def test_map_refuses_what_it_cannot_draw(model, monkeypatch: pytest.MonkeyPatch)
         return real(name, *arguments, **keywords)
 
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
-    with pytest.raises(ImportError, match=r"plotting needs matplotlib: pip install 'motlm\[plot\]'"):
+    with pytest.raises(
+        ImportError, match=r"plotting needs matplotlib: pip install 'motlm\[plot\]'"
+    ):
         LocalitiesDisplay.from_estimator(fitted, X, y, grid_resolution=5)
 
 
-# -- models ---------------------------------------------------------------------------------------------------------------
+# -- models ----------------------------------------------------------------------------------------
 
 
 def test_regression_along_one_column() -> None:
@@ -175,7 +215,9 @@ def test_regression_along_one_column() -> None:
     with pytest.raises(TypeError, match="draws a LocalMixtureRegressor"):
         RegressionDisplay.from_estimator(LocalMixtureClassifier(), X, y)
     with pytest.raises(ValueError, match="draws models of 1 column; this one has 2"):
-        RegressionDisplay.from_estimator(LocalMixtureRegressor(0, **QUICK).fit(np.column_stack([X, X**2]), y), X, y)
+        RegressionDisplay.from_estimator(
+            LocalMixtureRegressor(0, **QUICK).fit(np.column_stack([X, X**2]), y), X, y
+        )
 
 
 def test_coefficients_of_many_columns_and_localities(wide) -> None:
@@ -206,13 +248,17 @@ def test_contributions_of_a_row(wide) -> None:
         ContributionsDisplay.from_estimator(fitted, X[:2])
 
 
-# -- search and certificates ----------------------------------------------------------------------------------------------
+# -- search and certificates -----------------------------------------------------------------------
 
 
 def test_paths(model) -> None:
     X, y, _ = model
     fitted = quiet(
-        LocalMixtureClassifier("auto", max_localities=2, inverse_temperature=(1.0, 4.0), n_starts=1, random_state=0), X, y
+        LocalMixtureClassifier(
+            "auto", max_localities=2, inverse_temperature=(1.0, 4.0), n_starts=1, random_state=0
+        ),
+        X,
+        y,
     )
     display = PathDisplay.from_estimator(fitted)
     assert display.value == "held_out_score"
@@ -237,12 +283,16 @@ def test_risks(model) -> None:
         RiskDisplay.from_estimator(fitted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        certified, certificate = certify(LocalMixtureClassifier(points_of_interest=[[-1.4, 0.0]], **QUICK), X, y)
+        certified, certificate = certify(
+            LocalMixtureClassifier(points_of_interest=[[-1.4, 0.0]], **QUICK), X, y
+        )
     display = RiskDisplay.from_estimator(certified)
     assert display.statements[0] is certificate.headline
     assert display.ax_.lines[-1].get_xdata()[0] == certificate.headline.baseline
     no_overlap(display)
     line, label = make_reg_case2(random_state=0)
-    intervals = certify(LocalMixtureRegressor(0, **QUICK), line, label, spend={"interval": 0.05}).certificate
+    intervals = certify(
+        LocalMixtureRegressor(0, **QUICK), line, label, spend={"interval": 0.05}
+    ).certificate
     with pytest.raises(ValueError, match="no share of cases"):
         RiskDisplay.from_certificate(intervals)

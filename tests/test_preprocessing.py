@@ -15,11 +15,26 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from motlm.datasets import KEEL, load_keel
-from motlm.preprocessing import BoxRule, DropDuplicateRows, DropMissingRows, VarianceInflation, clean, prepare, three_parts
+from motlm.preprocessing import (
+    BoxRule,
+    DropDuplicateRows,
+    DropMissingRows,
+    VarianceInflation,
+    clean,
+    prepare,
+    three_parts,
+)
 
 FEATURES = {  # left by the published variance inflation
-    "autoMPG8": {2}, "baseball": {7, 8}, "concrete": {5}, "dee": {3}, "laser": {3}, "stock": {2}, "treasury": {2}, "wizmir": {2},
-}  # fmt: skip
+    "autoMPG8": {2},
+    "baseball": {7, 8},
+    "concrete": {5},
+    "dee": {3},
+    "laser": {3},
+    "stock": {2},
+    "treasury": {2},
+    "wizmir": {2},
+}
 
 
 @pytest.mark.parametrize("one", KEEL, ids=lambda one: one.name)
@@ -45,7 +60,9 @@ def test_sound_preparation_drops_no_row_for_its_values(shared_data: Path) -> Non
 
 
 def test_test_rows_decide_nothing() -> None:
-    """Whatever stands in the validation and test rows, the training part comes out the same; published, it does not."""
+    """Whatever stands in the validation and test rows, the training part comes out the same;
+    published, it does not.
+    """
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcy"))
     train = three_parts(np.arange(200), frame["y"], 3, stratify=False).X[0]
@@ -60,8 +77,14 @@ def test_test_rows_decide_nothing() -> None:
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "array"])
 def test_row_steps_on_every_kind_of_table(kind: str) -> None:
-    frame = pd.DataFrame({"a": [1.0, 1.0, np.nan, 2.0, 900.0, 2.5, 1.5], "b": ["x", "x", "y", None, "y", "x", "y"]})
-    table = {"pandas": frame, "polars": polars.from_pandas(frame), "array": frame.to_numpy(dtype=object)}[kind]
+    frame = pd.DataFrame(
+        {"a": [1.0, 1.0, np.nan, 2.0, 900.0, 2.5, 1.5], "b": ["x", "x", "y", None, "y", "x", "y"]}
+    )
+    table = {
+        "pandas": frame,
+        "polars": polars.from_pandas(frame),
+        "array": frame.to_numpy(dtype=object),
+    }[kind]
     table = DropMissingRows().fit_transform(table)
     assert len(table) == 5
     table = DropDuplicateRows().fit_transform(table)
@@ -83,7 +106,9 @@ def test_box_rule_is_the_textbooks() -> None:
     x = np.arange(1.0, 12.0)  # quartiles 3.5 and 8.5
     rule = BoxRule().fit(x[:, None])
     assert (rule.lower_[0], rule.upper_[0]) == (3.5 - 7.5, 8.5 + 7.5)
-    np.testing.assert_array_equal(rule.keeps(np.array([[-4.0], [-4.1], [16.0], [16.1]])), [True, False, True, False])
+    np.testing.assert_array_equal(
+        rule.keeps(np.array([[-4.0], [-4.1], [16.0], [16.1]])), [True, False, True, False]
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -99,7 +124,9 @@ def test_factors_against_regressions(centered: bool) -> None:
     factors = VarianceInflation(np.inf, centered=centered).fit(X).factors_
     for j in range(4):
         others = np.delete(X, j, axis=1)
-        residual = X[:, j] - LinearRegression(fit_intercept=centered).fit(others, X[:, j]).predict(others)
+        residual = X[:, j] - LinearRegression(fit_intercept=centered).fit(others, X[:, j]).predict(
+            others
+        )
         total = X[:, j] - X[:, j].mean() if centered else X[:, j]
         assert factors[j] == pytest.approx((total @ total) / (residual @ residual), rel=1e-9)
 
@@ -146,17 +173,23 @@ def test_factors_do_not_depend_on_units() -> None:
     with_constant = np.column_stack([1e-7 * X, np.full(50, 0.1)])
     assert VarianceInflation().fit(with_constant).dropped_ == [3]
     for scale in (1.0, 3.0, 7.0):  # the first of those that explain each other
-        assert VarianceInflation().fit(np.column_stack([scale * X[:, 0], X[:, 1], X[:, 0], 2 * X[:, 0]])).dropped_ == [0, 2]
+        assert VarianceInflation().fit(
+            np.column_stack([scale * X[:, 0], X[:, 1], X[:, 0], 2 * X[:, 0]])
+        ).dropped_ == [0, 2]
 
 
 def test_tables_as_users_have_them() -> None:
     rng = np.random.default_rng(0)
-    text = pd.DataFrame({"level": ["a"] * 97 + ["rare", "b", "c"], "x": rng.normal(size=100), "y": ["u", "v"] * 50})
+    text = pd.DataFrame(
+        {"level": ["a"] * 97 + ["rare", "b", "c"], "x": rng.normal(size=100), "y": ["u", "v"] * 50}
+    )
     numbered = pd.DataFrame(rng.normal(size=(100, 3)))
     for seed in range(4):
         assert prepare(text, "y", seed).y[0].dtype.kind == "U"
         assert prepare(numbered, 0, seed).X[0].shape == (70, 2)
-    binary = pd.DataFrame({"x": rng.normal(size=100), "flag": [True, False] * 50, "code": [0, 1] * 50})
+    binary = pd.DataFrame(
+        {"x": rng.normal(size=100), "flag": [True, False] * 50, "code": [0, 1] * 50}
+    )
     assert prepare(binary, "flag", 0).y[0].dtype.kind == "U"
     assert prepare(binary, "code", 0).y[0].dtype.kind == "U"
     assert prepare(binary, "code", 0, task="regression").y[0].dtype.kind == "f"
@@ -174,12 +207,16 @@ def test_row_steps_know_their_columns() -> None:
 
 def test_prepare_says_what_is_wrong() -> None:
     missing = pd.DataFrame({"x": np.arange(20.0), "gone": np.nan, "y": np.arange(20.0)})
-    with pytest.raises(ValueError, match="every row has a missing value; column 'gone' has most, in 20 of 20"):
+    with pytest.raises(
+        ValueError, match="every row has a missing value; column 'gone' has most, in 20 of 20"
+    ):
         prepare(missing, "y", 0)
     flat = pd.DataFrame({"x": np.arange(20.0), "y": [0.0] * 17 + [1.0, 2.0, 3.0]})
     with pytest.raises(ValueError, match="column 'y' is constant after the box rule"):
         prepare(flat, "y", 0, protocol="paper")
-    with pytest.raises(ValueError, match="task must be one of 'auto', 'classification', 'regression'; got 'rank'"):
+    with pytest.raises(
+        ValueError, match="task must be one of 'auto', 'classification', 'regression'; got 'rank'"
+    ):
         prepare(flat, "y", 0, task="rank")
     frame = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20.0)})
     with pytest.raises(ValueError, match="protocol must be one of 'sound', 'paper'; got 'papers'"):

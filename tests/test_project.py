@@ -36,7 +36,7 @@ LINE = [
     "fingerprints",
     "objective",
     "starts",
-    "optimise",
+    "optimize",
     "watch",
     "search",
     "prediction",
@@ -64,7 +64,9 @@ def imported(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level == depth:
-            found |= {node.module.split(".")[0]} if node.module else {name.name for name in node.names}
+            found |= (
+                {node.module.split(".")[0]} if node.module else {name.name for name in node.names}
+            )
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("motlm"):
             pytest.fail(f"{path}: use a relative import")
     return found
@@ -77,7 +79,9 @@ def test_imports_run_one_way() -> None:
             continue
         assert name in LINE, f"{name} has no place in the line"
         for other in imported(path):
-            assert LINE.index(other) < LINE.index(name), f"{name} imports {other}, which comes after it"
+            assert LINE.index(other) < LINE.index(name), (
+                f"{name} imports {other}, which comes after it"
+            )
 
 
 def test_every_module_has_an_honest_all() -> None:
@@ -90,13 +94,15 @@ def test_every_module_has_an_honest_all() -> None:
 def test_run_time_dependencies_are_three() -> None:
     """Importing motlm needs NumPy, SciPy and scikit-learn and nothing of the extras."""
     code = (
-        "import sys, sklearn.base, sklearn.metrics, scipy.optimize, scipy.stats, joblib, threadpoolctl\n"
-        "before = set(sys.modules)  # scikit-learn itself may load pandas where it finds it\n"
-        "import motlm, motlm.baselines, motlm.certificates, motlm.datasets, motlm.explanations\n"
-        "import motlm.plotting, motlm.preprocessing, motlm.report\n"
-        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+        "import sys, sklearn.base, sklearn.metrics, scipy.optimize, scipy.stats, joblib,"
+        " threadpoolctl\nbefore = set(sys.modules)  # scikit-learn itself may load pandas where it"
+        " finds it\nimport motlm, motlm.baselines, motlm.certificates, motlm.datasets,"
+        " motlm.explanations\nimport motlm.plotting, motlm.preprocessing,"
+        " motlm.report\nprint(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
     )
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
     assert not {"matplotlib", "pandas", "polars", "plotly", "jinja2"} & set(loaded)
 
 
@@ -120,8 +126,12 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
-def test_commands_run(page: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every `motlm` line of a block, in order, on a folder where german.csv has been divided into rows seen and rows to come."""
+def test_commands_run(
+    page: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every `motlm` line of a block, in order, on a folder where german.csv has been divided into
+    rows seen and rows to come.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MOTLM_DATA", str(shared_data))
     lines = re.findall(r"^ {4}(motlm .*)$", (ROOT / page).read_text(), re.MULTILINE)
@@ -164,15 +174,23 @@ def test_examples_are_for_the_gallery() -> None:
         title, line = (ast.get_docstring(tree) or "").splitlines()[:2]
         assert line == "=" * len(title), path.name
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "motlm":
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module
+                and node.module.split(".")[0] == "motlm"
+            ):
                 module = importlib.import_module(node.module)
                 for one in node.names:
-                    assert hasattr(module, one.name), f"{path.name} imports {one.name} from {node.module}"
+                    assert hasattr(module, one.name), (
+                        f"{path.name} imports {one.name} from {node.module}"
+                    )
 
 
 def test_insurance_example() -> None:
     command = [sys.executable, str(ROOT / "examples" / "plot_04_insurance.py")]
-    said = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "Agg"}).stdout
+    said = subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "Agg"}
+    ).stdout
     assert "is off by more than 150 on at most" in said
     assert "with certified interval" in said
     assert "insurance.html" in said

@@ -1,4 +1,6 @@
-"""scikit-learn's own checks, none skipped and (from 1.7 on) none expected to fail, and the tools that its users have."""
+"""scikit-learn's own checks, none skipped and (from 1.7 on) none expected to fail, and the tools
+that its users have.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 BOTH = pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
 
 
-# scikit-learn 1.6 makes two classes of three by the first row's, which is another one after it has shuffled the weighted rows.
+# scikit-learn 1.6 makes two classes of three by the first row's, which is another one after it has
+# shuffled the weighted rows.
 OLD = (
     {}
     if parse_version(sklearn.__version__) >= parse_version("1.7")
@@ -35,8 +38,12 @@ def of_old(estimator) -> dict[str, str]:
     return OLD if isinstance(estimator, LocalMixtureClassifier) else {}
 
 
-@pytest.mark.filterwarnings("ignore")  # scikit-learn's data make localities die and searches stop, and that is said
-@parametrize_with_checks([LocalMixtureClassifier(), LocalMixtureRegressor()], expected_failed_checks=of_old)
+@pytest.mark.filterwarnings(
+    "ignore"
+)  # scikit-learn's data make localities die and searches stop, and that is said
+@parametrize_with_checks(
+    [LocalMixtureClassifier(), LocalMixtureRegressor()], expected_failed_checks=of_old
+)
 def test_scikit_learn_checks(estimator, check) -> None:
     try:
         check(estimator)
@@ -51,7 +58,12 @@ def data(Estimator):
 
 
 def quick(Estimator, **parameters):
-    return Estimator(**({"n_localities": 1, "inverse_temperature": 8.0, "n_starts": 2, "random_state": 0} | parameters))
+    return Estimator(
+        **(
+            {"n_localities": 1, "inverse_temperature": 8.0, "n_starts": 2, "random_state": 0}
+            | parameters
+        )
+    )
 
 
 def fitted(model, *arguments, **keywords):
@@ -91,14 +103,19 @@ def test_metadata_routing_of_sample_weight(Estimator) -> None:
     with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
         model = make_pipeline(
-            StandardScaler().set_fit_request(sample_weight=True), quick(Estimator).set_fit_request(sample_weight=True)
+            StandardScaler().set_fit_request(sample_weight=True),
+            quick(Estimator).set_fit_request(sample_weight=True),
         )
         model.fit(X, y, sample_weight=weight)
-        direct = quick(Estimator).fit(StandardScaler().fit(X, sample_weight=weight).transform(X), y, sample_weight=weight)
+        direct = quick(Estimator).fit(
+            StandardScaler().fit(X, sample_weight=weight).transform(X), y, sample_weight=weight
+        )
         assert model[-1].objective_ == direct.objective_
         assert direct.objective_ != quick(Estimator).fit(X, y).objective_
         result = cross_validate(
-            quick(Estimator).set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
+            quick(Estimator)
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True),
             X,
             y,
             params={"sample_weight": weight},

@@ -30,7 +30,16 @@ from motlm.search import Search, catoni_bound, strengths, weakest
 from motlm.starts import Ball, diverse, one_model, placed_at_rows, promising_balls, with_ball
 from motlm.watch import Deadline, Watch
 
-FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale", "center", "center_scale")
+FREE = (
+    "radius_shape",
+    "radius_rate",
+    "coef",
+    "coef_scale",
+    "intercept",
+    "intercept_scale",
+    "center",
+    "center_scale",
+)
 EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 
 
@@ -63,7 +72,7 @@ def searching(rows: Rows, loss=ZeroOne(), **changes) -> Search:  # noqa: B008
     return Search(**arguments | changes)
 
 
-# -- starts ---------------------------------------------------------------------------------------------------------------
+# -- starts ----------------------------------------------------------------------------------------
 
 
 @EACH_LOSS
@@ -90,7 +99,9 @@ def test_diverse_balls_are_unlike_each_other() -> None:
 def test_a_ball_is_added_before_the_exterior(unit: bool, rng: np.random.Generator) -> None:
     rows = ringed(rng, 50)
     before = placed_at_rows(rows, None, 2, unit, rng)
-    ball = Ball(np.array([1.0, 0.0]), 0.5, np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([5.0, 6.0]), 0.1)
+    ball = Ball(
+        np.array([1.0, 0.0]), 0.5, np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([5.0, 6.0]), 0.1
+    )
     after = with_ball(before, ball, unit)
     assert after.n_localities == 3
     np.testing.assert_array_equal(after.center[:2], before.center)
@@ -99,11 +110,13 @@ def test_a_ball_is_added_before_the_exterior(unit: bool, rng: np.random.Generato
     assert after.radius_mean[2] == pytest.approx(0.5)
     for i in (0, 1):  # what the zero-one loss sees of a model is the ratio of mean and scale
         np.testing.assert_allclose(after.coef[2 + i] / after.coef_scale[2 + i], ball.coef[i] / 0.3)
-        assert after.intercept[2 + i] / after.intercept_scale[2 + i] == pytest.approx(ball.intercept[i] / 0.3)
+        assert after.intercept[2 + i] / after.intercept_scale[2 + i] == pytest.approx(
+            ball.intercept[i] / 0.3
+        )
     assert (after.coef_scale == 1).all() == unit
 
 
-# -- search ---------------------------------------------------------------------------------------------------------------
+# -- search ----------------------------------------------------------------------------------------
 
 
 def test_weakest_localities_are_those_without_rows_then_twins(rng: np.random.Generator) -> None:
@@ -140,14 +153,19 @@ def test_the_ball_is_found_and_growth_goes_on(loss, rng: np.random.Generator) ->
     assert one[0].posterior.radius_mean[0] == pytest.approx(0.8, abs=0.15)
     assert two[0].posterior.n_localities == 2
     for found in (one, two):
-        assert [solution.objective for solution in found] == sorted(solution.objective for solution in found)
+        assert [solution.objective for solution in found] == sorted(
+            solution.objective for solution in found
+        )
 
 
 def stuck(search: Search, inverse_temperature: float, rng: np.random.Generator) -> list:
     """A mixture with one ball where no row is."""
     [none] = search.explore(0, inverse_temperature, rng)
     ball = Ball(np.array([60.0, 60.0]), 0.5, np.zeros((2, 2)), np.zeros(2), 0.0)
-    lost = replace(with_ball(none.posterior, ball, False), coef=np.vstack([np.zeros(2), none.posterior.coef[0]]))
+    lost = replace(
+        with_ball(none.posterior, ball, False),
+        coef=np.vstack([np.zeros(2), none.posterior.coef[0]]),
+    )
     found = search.polish(search.objective(1, inverse_temperature), [lost], max_iter=1)
     assert weakest(search.objective(1, inverse_temperature), found[0].posterior)[1] == 1
     return found
@@ -169,7 +187,9 @@ def test_a_ball_is_split_in_two(rng: np.random.Generator) -> None:
     [one] = search.polish(search.objective(1, 4.0), [with_ball(none.posterior, over_both, False)])
     begin = search._split(one.posterior, 4.0, rng)
     assert all(start.n_localities == 2 for start in begin)
-    found = min(search.polish(search.objective(2, 4.0), begin), key=lambda solution: solution.objective)
+    found = min(
+        search.polish(search.objective(2, 4.0), begin), key=lambda solution: solution.objective
+    )
     assert found.objective < 0.8 * one.objective
     np.testing.assert_allclose(np.sort(found.posterior.center[:, 0]), [-1, 1], atol=0.2)
 
@@ -182,7 +202,9 @@ def test_strength_is_what_a_locality_saves(rng: np.random.Generator) -> None:
     saved, lost, _ = strengths(objective, q)
     for i in range(2):
         without = objective.gibbs_risk(q.keep([1 - i])) * rows.weight.sum()
-        assert saved[i] == pytest.approx(without - objective.gibbs_risk(q) * rows.weight.sum(), rel=1e-6, abs=1e-8)
+        assert saved[i] == pytest.approx(
+            without - objective.gibbs_risk(q) * rows.weight.sum(), rel=1e-6, abs=1e-8
+        )
     assert (lost > 0).all()
 
 
@@ -194,10 +216,14 @@ def test_minima_are_followed_both_ways(rng: np.random.Generator) -> None:
     for value, solutions in path.items():
         assert all(one.inverse_temperature == value for one in solutions)
     best = {value: min(one.objective for one in solutions) for value, solutions in path.items()}
-    assert best[8.0] < best[4.0] < best[2.0] < best[1.0]  # a larger lambda weighs the divergence less
+    assert (
+        best[8.0] < best[4.0] < best[2.0] < best[1.0]
+    )  # a larger lambda weighs the divergence less
 
 
-def test_where_a_ball_has_died_minima_are_looked_for_at_the_largest_too(rng: np.random.Generator) -> None:
+def test_where_a_ball_has_died_minima_are_looked_for_at_the_largest_too(
+    rng: np.random.Generator,
+) -> None:
     search = searching(ringed(rng))
     found = search.along(stuck(search, 2.0, rng), (2.0, 8.0), rng)
     np.testing.assert_allclose(found[8.0][0].posterior.center[0], [1, 0], atol=0.15)
@@ -210,7 +236,9 @@ def test_large_tables_are_screened_by_some_of_their_rows(rng: np.random.Generato
     whole = search.objective(1, 2.0)
     part = search._screened(whole)
     assert len(part.rows) == 4096
-    assert part.inverse_temperature * part.total_weight == pytest.approx(whole.inverse_temperature * whole.total_weight)
+    assert part.inverse_temperature * part.total_weight == pytest.approx(
+        whole.inverse_temperature * whole.total_weight
+    )
     assert part.rows.coordinates is part.rows.features
     assert search._screened(part) is part
 
@@ -222,17 +250,26 @@ def test_catoni_bound_is_one_and_grows() -> None:
     assert catoni_bound(0.1, 2.0, 10**9, 1) > 0.1  # even with all the rows in the world
 
 
-# -- the number of localities ------------------------------------------------------------------------------------------
+# -- the number of localities ----------------------------------------------------------------------
 
 
 def test_auto_finds_the_number_of_localities() -> None:
     X, y = make_clf_case2(1200, random_state=0)
     model = LocalMixtureClassifier(
-        "auto", max_localities=4, inverse_temperature=2.0, n_starts=3, standardize=False, random_state=0
+        "auto",
+        max_localities=4,
+        inverse_temperature=2.0,
+        n_starts=3,
+        standardize=False,
+        random_state=0,
     ).fit(X, y)
     assert len(model.localities_) >= 3
     assert model.score(X, y) > 0.95
-    scored = {record.n_localities: record.held_out_score for record in model.path_ if record.held_out_score is not None}
+    scored = {
+        record.n_localities: record.held_out_score
+        for record in model.path_
+        if record.held_out_score is not None
+    }
     assert set(scored) == {0, 1, 2, 3, 4}
     assert scored[3] > scored[2] > scored[0]
 
@@ -240,15 +277,25 @@ def test_auto_finds_the_number_of_localities() -> None:
 def test_auto_by_the_bound_holds_no_rows_out() -> None:
     X, y = make_clf_case2(800, random_state=0)
     model = LocalMixtureClassifier(
-        "auto", max_localities=2, inverse_temperature=(1.0, 2.0), select="bound", n_starts=2, standardize=False, random_state=0
+        "auto",
+        max_localities=2,
+        inverse_temperature=(1.0, 2.0),
+        select="bound",
+        n_starts=2,
+        standardize=False,
+        random_state=0,
     ).fit(X, y)
-    bounds = {(r.n_localities, r.inverse_temperature): r.bound for r in model.path_ if r.bound is not None}
+    bounds = {
+        (r.n_localities, r.inverse_temperature): r.bound for r in model.path_ if r.bound is not None
+    }
     assert set(bounds) == {(n, value) for n in (0, 1, 2) for value in (1.0, 2.0)}
     chosen = min(bounds, key=bounds.get)
     assert (len(model.localities_), model.inverse_temperature_) == chosen
     assert all(record.held_out_score is None for record in model.path_)
     first = next(r for r in model.path_ if r.bound is not None)
-    assert first.bound == pytest.approx(catoni_bound(first.objective, first.inverse_temperature, 800, 6))
+    assert first.bound == pytest.approx(
+        catoni_bound(first.objective, first.inverse_temperature, 800, 6)
+    )
 
 
 def test_regression_by_the_bound_needs_one_temperature(rng: np.random.Generator) -> None:
@@ -256,7 +303,9 @@ def test_regression_by_the_bound_needs_one_temperature(rng: np.random.Generator)
     y = np.abs(X[:, 0])
     with pytest.raises(ValueError, match="regression needs one inverse_temperature"):
         LocalMixtureRegressor(1, select="bound").fit(X, y)
-    model = LocalMixtureRegressor("auto", max_localities=2, inverse_temperature=8.0, select="bound", n_starts=2).fit(X, y)
+    model = LocalMixtureRegressor(
+        "auto", max_localities=2, inverse_temperature=8.0, select="bound", n_starts=2
+    ).fit(X, y)
     assert len(model.localities_) >= 1
 
 
@@ -270,21 +319,29 @@ def test_auto_with_few_rows_and_with_a_prior_of_its_own() -> None:
     each = Prior(center=np.array([[-1.0, 0.0], [1.0, 0.0]]))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
-        model = LocalMixtureClassifier(2, prior=each, inverse_temperature=2.0, n_starts=2, random_state=0).fit(X, y)
-        assert {record.n_localities for record in model.path_ if record.stage == "search"} == {2}  # nothing grows
-    with pytest.raises(ValueError, match=r"Prior.center must be a number or an array of shape \(8, 2\)"):
+        model = LocalMixtureClassifier(
+            2, prior=each, inverse_temperature=2.0, n_starts=2, random_state=0
+        ).fit(X, y)
+        assert {record.n_localities for record in model.path_ if record.stage == "search"} == {
+            2
+        }  # nothing grows
+    with pytest.raises(
+        ValueError, match=r"Prior.center must be a number or an array of shape \(8, 2\)"
+    ):
         LocalMixtureClassifier("auto", prior=each).fit(X, y)
 
 
-# -- rows to choose by ------------------------------------------------------------------------------------------------
+# -- rows to choose by -----------------------------------------------------------------------------
 
 
 def test_validation_rows_choose_and_are_not_fitted() -> None:
     X, y = make_clf_case2(900, random_state=0)
-    model = LocalMixtureClassifier(3, inverse_temperature=(0.5, 2.0), n_starts=2, standardize=False, random_state=0).fit(
-        X[:600], y[:600], X_val=X[600:], y_val=y[600:]
-    )
-    scores = {r.inverse_temperature: r.held_out_score for r in model.path_ if r.held_out_score is not None}
+    model = LocalMixtureClassifier(
+        3, inverse_temperature=(0.5, 2.0), n_starts=2, standardize=False, random_state=0
+    ).fit(X[:600], y[:600], X_val=X[600:], y_val=y[600:])
+    scores = {
+        r.inverse_temperature: r.held_out_score for r in model.path_ if r.held_out_score is not None
+    }
     assert model.inverse_temperature_ == max(scores, key=scores.get)
     counted = sum(locality.n_rows for locality in model.localities_) + model.exterior_.n_rows
     assert 600 <= counted < 900
@@ -298,7 +355,10 @@ def test_validation_rows_choose_and_are_not_fitted() -> None:
         ({"X_val": [[0.0, 0.0]]}, "X_val and y_val come together"),
         ({"y_val": [1.0]}, "X_val and y_val come together"),
         ({"X_val": [[0.0, 0.0]], "y_val": [7.0]}, "y_val has the label 7.0"),
-        ({"X_val": [[0.0]], "y_val": [1.0]}, "X has 1 features, but LocalMixtureClassifier is expecting 2"),
+        (
+            {"X_val": [[0.0]], "y_val": [1.0]},
+            "X has 1 features, but LocalMixtureClassifier is expecting 2",
+        ),
         ({"X_val": [[0.0, np.nan]], "y_val": [1.0]}, "Input X_val contains NaN"),
         ({"X_val": [[0.0, 0.0]] * 2, "y_val": [1.0]}, "inconsistent numbers of samples"),
     ],
@@ -319,7 +379,9 @@ def test_validation_rows_with_an_unknown_category() -> None:
         model.fit(table, y, X_val=later, y_val=["no", "yes"])
     assert model.predict(later).tolist() == ["no", "yes"]
     with pytest.raises(ValueError, match="'z'"):
-        clone(model).set_params(handle_unknown="error").fit(table, y, X_val=later, y_val=["no", "yes"])
+        clone(model).set_params(handle_unknown="error").fit(
+            table, y, X_val=later, y_val=["no", "yes"]
+        )
 
 
 def test_bad_validation_targets_of_a_regression(rng: np.random.Generator) -> None:
@@ -328,7 +390,7 @@ def test_bad_validation_targets_of_a_regression(rng: np.random.Generator) -> Non
         LocalMixtureRegressor(1, n_starts=1).fit(X, X[:, 0], X_val=X, y_val=np.full(40, np.nan))
 
 
-# -- time, interruption, going on ---------------------------------------------------------------------------------------
+# -- time, interruption, going on ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -354,7 +416,9 @@ def test_bad_parameters(parameter: str, value, message: str) -> None:
 def test_when_time_is_over_the_best_model_so_far_is_kept(n, n_jobs) -> None:
     X, y = make_clf_case2(2000, random_state=0)
     model = LocalMixtureClassifier(n, max_time=1e-6, n_jobs=n_jobs, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="max_time is over: the model is the best found so far"):
+    with pytest.warns(
+        ConvergenceWarning, match="max_time is over: the model is the best found so far"
+    ):
         model.fit(X, y)
     assert model.predict(X).shape == (2000,)
     assert 0 < model.objective_ < 1
@@ -365,7 +429,9 @@ def test_when_time_is_over_the_best_model_so_far_is_kept(n, n_jobs) -> None:
 def test_enough_time_changes_nothing() -> None:
     X, y = make_clf_case1(150, random_state=0)
     models = [
-        LocalMixtureClassifier(2, inverse_temperature=4.0, n_starts=2, max_time=limit, random_state=0).fit(X, y)
+        LocalMixtureClassifier(
+            2, inverse_temperature=4.0, n_starts=2, max_time=limit, random_state=0
+        ).fit(X, y)
         for limit in (None, 3600)
     ]
     np.testing.assert_array_equal(models[0].posterior_.coef, models[1].posterior_.coef)
@@ -460,7 +526,9 @@ def test_deadlines() -> None:
     assert not Deadline(time.time() + 100).over()
 
 
-def test_the_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bar_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr("motlm.watch._PAUSE", -1.0)
     with Watch(None, True) as watch:
@@ -480,7 +548,9 @@ def test_the_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 @pytest.mark.filterwarnings("ignore:no training row belongs")
 def test_warm_start_goes_on_from_the_fitted_posterior() -> None:
     X, y = make_clf_case2(900, random_state=0)
-    model = LocalMixtureClassifier(3, n_starts=3, standardize=False, random_state=0).fit(X[:600], y[:600])
+    model = LocalMixtureClassifier(3, n_starts=3, standardize=False, random_state=0).fit(
+        X[:600], y[:600]
+    )
     value, centers = model.inverse_temperature_, model.posterior_.center
     cold = model.n_iter_
     model.set_params(warm_start=True).fit(X, y)
@@ -501,7 +571,9 @@ def test_warm_start_in_other_units(Estimator, rng: np.random.Generator) -> None:
     y = np.where(np.hypot(X[:, 0] - 1, X[:, 1]) < 0.8, X[:, 0], -X[:, 0])
     if Estimator is LocalMixtureClassifier:
         y = np.sign(y)
-    model = Estimator(1, inverse_temperature=4.0, n_starts=4, random_state=0, warm_start=True).fit(X, y)
+    model = Estimator(1, inverse_temperature=4.0, n_starts=4, random_state=0, warm_start=True).fit(
+        X, y
+    )
     before, scores = model.localities_[0], model.predict(X)
     far = np.concatenate([X, [[30.0, 30.0], [30.0, -30.0], [-30.0, 30.0], [-30.0, -30.0]]])
     model.set_params(max_iter=1)
@@ -511,7 +583,9 @@ def test_warm_start_in_other_units(Estimator, rng: np.random.Generator) -> None:
     after = model.localities_[0]
     np.testing.assert_allclose(after.center, before.center, atol=0.1)
     np.testing.assert_allclose(after.half_width, before.half_width, atol=0.1)
-    if Estimator is LocalMixtureClassifier:  # the regressor's models have closed forms, and know the new rows already
+    if (
+        Estimator is LocalMixtureClassifier
+    ):  # the regressor's models have closed forms, and know the new rows already
         assert np.mean(model.predict(X) == scores) > 0.95
 
 
@@ -519,7 +593,9 @@ def test_warm_start_with_other_columns_begins_anew(rng: np.random.Generator) -> 
     X, y = make_clf_case1(120, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = LocalMixtureClassifier(1, inverse_temperature=2.0, n_starts=1, random_state=0, warm_start=True).fit(X, y)
+        model = LocalMixtureClassifier(
+            1, inverse_temperature=2.0, n_starts=1, random_state=0, warm_start=True
+        ).fit(X, y)
         model.fit(np.column_stack([X, rng.normal(size=120)]), y)
         assert model.n_features_in_ == 3
         model.set_params(points_of_interest=[[0.0, 0.0]]).fit(X, y)
@@ -532,9 +608,13 @@ def test_warm_start_with_other_columns_begins_anew(rng: np.random.Generator) -> 
 @pytest.mark.filterwarnings("ignore:no training row belongs")
 def test_the_papers_scale_stays_at_one() -> None:
     X, y = make_clf_case2(300, random_state=0)
-    model = LocalMixtureClassifier(2, inverse_temperature=(1.0, 2.0), n_starts=2, random_state=0, coef_scale="unit").fit(X, y)
+    model = LocalMixtureClassifier(
+        2, inverse_temperature=(1.0, 2.0), n_starts=2, random_state=0, coef_scale="unit"
+    ).fit(X, y)
     np.testing.assert_array_equal(model.posterior_.coef_scale, 1.0)
-    free = LocalMixtureClassifier(2, inverse_temperature=2.0, n_starts=2, random_state=0, warm_start=True).fit(X, y)
+    free = LocalMixtureClassifier(
+        2, inverse_temperature=2.0, n_starts=2, random_state=0, warm_start=True
+    ).fit(X, y)
     free.set_params(coef_scale="unit").fit(X, y)
     np.testing.assert_array_equal(free.posterior_.coef_scale, 1.0)
 
@@ -543,10 +623,17 @@ def test_the_papers_scale_stays_at_one() -> None:
 def test_warm_start_keeps_to_the_limits_and_to_its_own_model() -> None:
     X, y = make_clf_case2(300, random_state=0)
     model = LocalMixtureClassifier(
-        2, inverse_temperature=2.0, n_starts=2, random_state=0, warm_start=True, prior=Prior(radius_rate=0.2)
+        2,
+        inverse_temperature=2.0,
+        n_starts=2,
+        random_state=0,
+        warm_start=True,
+        prior=Prior(radius_rate=0.2),
     ).fit(X, y)
     model.set_params(n_localities=1).fit(X, y)
-    assert {record.stage for record in model.path_} == {"final"}  # gone on from, with one ball left out
+    assert {record.stage for record in model.path_} == {
+        "final"
+    }  # gone on from, with one ball left out
     model.set_params(n_localities="auto", max_localities=1).fit(X, y)
     assert len(model.localities_) <= 1
     model.fit(pd.DataFrame(X, columns=["a", "b"]), y)  # other columns
@@ -556,7 +643,9 @@ def test_warm_start_keeps_to_the_limits_and_to_its_own_model() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_column_that_is_constant_among_the_rows_of_a_stopped_fit(rng: np.random.Generator) -> None:
+def test_a_column_that_is_constant_among_the_rows_of_a_stopped_fit(
+    rng: np.random.Generator,
+) -> None:
     for place in range(6):
         X = np.column_stack([rng.normal(size=(40, 2)), np.arange(40) == 7 * place])
         model = LocalMixtureRegressor(1, max_time=1e-6, random_state=0).fit(X, X[:, 0])
@@ -565,7 +654,9 @@ def test_a_column_that_is_constant_among_the_rows_of_a_stopped_fit(rng: np.rando
         assert np.isfinite(model.predict(X)).all()
 
 
-def test_an_interrupt_at_the_very_end_is_said(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_an_interrupt_at_the_very_end_is_said(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
     def finish(self, *arguments):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
@@ -578,7 +669,9 @@ def test_an_interrupt_at_the_very_end_is_said(monkeypatch: pytest.MonkeyPatch, r
         LocalMixtureRegressor(0, inverse_temperature=1.0).fit(X, X[:, 0])
 
 
-def test_after_an_interrupt_no_process_is_asked(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_after_an_interrupt_no_process_is_asked(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
     def interrupted(**_):
         def run(tasks):
             raise KeyboardInterrupt
@@ -593,10 +686,12 @@ def test_after_an_interrupt_no_process_is_asked(monkeypatch: pytest.MonkeyPatch,
     assert len(search.polish(search.objective(1, 2.0), begin)) == 1  # in this process, and at once
 
 
-# -- types ------------------------------------------------------------------------------------------------------------
+# -- types -----------------------------------------------------------------------------------------
 
 
-def test_float32_is_computed_in_float32_where_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_float32_is_computed_in_float32_where_rows_are_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     X, y = make_clf_case2(3000, random_state=0)
     arguments = {"n_localities": 2, "inverse_temperature": 2.0, "n_starts": 3, "random_state": 0}
     double = LocalMixtureClassifier(**arguments).fit(X, y)
@@ -614,9 +709,9 @@ def test_float32_is_computed_in_float32_where_rows_are_many(monkeypatch: pytest.
         X.astype(np.float32), X[:, 0] * y
     )
     assert np.isfinite(regression.objective_)
-    known = LocalMixtureClassifier(points_of_interest=[[0.0, 0.75]], inverse_temperature=2.0, n_starts=2).fit(
-        X.astype(np.float32), y
-    )
+    known = LocalMixtureClassifier(
+        points_of_interest=[[0.0, 0.75]], inverse_temperature=2.0, n_starts=2
+    ).fit(X.astype(np.float32), y)
     assert np.isfinite(known.objective_)
 
 
@@ -632,21 +727,40 @@ def spied(function, seen: list):
 def test_float32_sums_are_close(loss, rng: np.random.Generator) -> None:
     q = random_posterior(rng, 3, 4, LearnedCenters())
     rows = random_rows(rng, 5000, q, LearnedCenters(), loss)
-    single = Rows.of(*(part.astype(np.float32) for part in (rows.features, rows.target, rows.weight, rows.distance)))
-    exact, rough = (Objective(loss, LearnedCenters(), Prior(), part, 2.0).value_and_gradient(q) for part in (rows, single))
+    single = Rows.of(
+        *(
+            part.astype(np.float32)
+            for part in (rows.features, rows.target, rows.weight, rows.distance)
+        )
+    )
+    exact, rough = (
+        Objective(loss, LearnedCenters(), Prior(), part, 2.0).value_and_gradient(q)
+        for part in (rows, single)
+    )
     assert rough[0] == pytest.approx(exact[0], rel=1e-5)
     for name in FREE:
         size = np.abs(getattr(exact[1], name)).max()
-        np.testing.assert_allclose(getattr(rough[1], name), getattr(exact[1], name), atol=2e-3 * size)
+        np.testing.assert_allclose(
+            getattr(rough[1], name), getattr(exact[1], name), atol=2e-3 * size
+        )
         assert getattr(rough[1], name).dtype == np.float64
 
 
 @pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
-def test_any_number_of_jobs_with_learned_centres(Estimator) -> None:
-    X, y = make_clf_case2(400, random_state=0) if Estimator is LocalMixtureClassifier else make_reg_case2(400, random_state=0)
-    models = [Estimator("auto", max_localities=2, n_starts=3, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, 2)]
+def test_any_number_of_jobs_with_learned_centers(Estimator) -> None:
+    X, y = (
+        make_clf_case2(400, random_state=0)
+        if Estimator is LocalMixtureClassifier
+        else make_reg_case2(400, random_state=0)
+    )
+    models = [
+        Estimator("auto", max_localities=2, n_starts=3, n_jobs=jobs, random_state=0).fit(X, y)
+        for jobs in (1, 2)
+    ]
     np.testing.assert_array_equal(models[0].posterior_.coef, models[1].posterior_.coef)
-    assert [record.objective for record in models[0].path_] == [record.objective for record in models[1].path_]
+    assert [record.objective for record in models[0].path_] == [
+        record.objective for record in models[1].path_
+    ]
 
 
 def _outcome(n: int, temperature: float, losses: list[float], score: float) -> learning.Outcome:
@@ -659,7 +773,9 @@ def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
     """The paired difference counts, in standard errors; the number of localities is the best one's."""
     noisy = [1.0] * 10 + [0.0] * 90
     best = _outcome(1, 8.0, [0.0, 0.0, *noisy[2:-1], 1.0], 0.91)
-    close = _outcome(1, 1.0, noisy, 0.90)  # wrong on two rows where the best is right, right on one: 0.58 standard errors
+    close = _outcome(
+        1, 1.0, noisy, 0.90
+    )  # wrong on two rows where the best is right, right on one: 0.58 standard errors
     worse = _outcome(1, 0.5, [1.0] * 30 + [0.0] * 70, 0.70)
     fewer = _outcome(0, 1.0, noisy, 0.90)
     weight = np.ones(100)
@@ -670,14 +786,21 @@ def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
     assert learning.chosen([best, worse, fewer], weight, 1.0) is best
     assert learning.chosen(every, None, 1.0) is best
     many = [
-        _outcome(one.n_localities, one.solutions[0].inverse_temperature, list(np.repeat(one.losses, 4)), one.score)
+        _outcome(
+            one.n_localities,
+            one.solutions[0].inverse_temperature,
+            list(np.repeat(one.losses, 4)),
+            one.score,
+        )
         for one in every
     ]
     assert learning.chosen(many, np.ones(400), 1.0) is many[0]  # more rows tell more
 
 
 def test_a_ball_around_all_rows_speaks_for_one_ball_less() -> None:
-    none, one, two = (_outcome(n, 1.0, [0.0, 1.0], score) for n, score in ((0, 0.5), (1, 0.9), (2, 0.8)))
+    none, one, two = (
+        _outcome(n, 1.0, [0.0, 1.0], score) for n, score in ((0, 0.5), (1, 0.9), (2, 0.8))
+    )
     around = replace(one, enveloped=True)
     assert learning.chosen([none, one, two], None, 1.0) is one
     assert learning.chosen([none, around, two], None, 1.0) is none  # and not the next best
@@ -691,11 +814,19 @@ def test_a_ball_around_all_rows_speaks_for_one_ball_less() -> None:
 def test_balls_around_all_rows_are_noticed(select: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[learning.Outcome] = []
     choose = learning.chosen
-    monkeypatch.setattr(learning, "chosen", lambda outcomes, *more: seen.extend(outcomes) or choose(outcomes, *more))
+    monkeypatch.setattr(
+        learning, "chosen", lambda outcomes, *more: seen.extend(outcomes) or choose(outcomes, *more)
+    )
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2))
     linear = X @ [1.0, 2.0] + 0.3 * rng.normal(size=150) > 0
-    options = {"max_localities": 1, "inverse_temperature": 4.0, "n_starts": 1, "select": select, "random_state": 0}
+    options = {
+        "max_localities": 1,
+        "inverse_temperature": 4.0,
+        "n_starts": 1,
+        "select": select,
+        "random_state": 0,
+    }
     model = LocalMixtureClassifier("auto", **options).fit(X, linear)
     assert [(one.n_localities, one.enveloped) for one in seen] == [(0, False), (1, True)]
     assert len(model.localities_) == 0
@@ -705,7 +836,9 @@ def test_balls_around_all_rows_are_noticed(select: str, monkeypatch: pytest.Monk
 
 
 def test_losses_that_rounding_puts_below_zero_are_no_probabilities() -> None:
-    """Memberships from tables exceed 1 by some 1e-11, which counts where all rows lie in some ball and nothing else is lost."""
+    """Memberships from tables exceed 1 by some 1e-11, which counts where all rows lie in some ball
+    and nothing else is lost.
+    """
 
     class Below(ZeroOne):
         def value_and_partials(self, y, mean, variance):
@@ -713,7 +846,9 @@ def test_losses_that_rounding_puts_below_zero_are_no_probabilities() -> None:
             return found._replace(value=np.where(np.arange(len(y)) % 2, -1e-13, 2e-13))
 
     X, y = make_clf_case1(60, random_state=0)
-    objective = Objective(Below(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    objective = Objective(
+        Below(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0
+    )
     before = one_model(objective.rows, unit_scale=False)
     assert len(promising_balls(objective, before, 5, np.random.default_rng(0))) == 5
 

@@ -16,8 +16,12 @@ Z = np.array([1e-8, 1e-3, 0.5, 1.0, 1.0001, 3.0, 30.0, 1e3, 1e5, 2e6])
 def test_scaled_bessel_against_mpmath(order: float) -> None:
     with mpmath.workdps(40):
         exact = [mpmath.besseli(order, z) for z in Z]
-        log_exact = [float(mpmath.log(i) - z - order * mpmath.log(z)) for i, z in zip(exact, Z, strict=True)]
-        ratio_exact = [float(mpmath.besseli(order + 1, z) / i) for i, z in zip(exact, Z, strict=True)]
+        log_exact = [
+            float(mpmath.log(i) - z - order * mpmath.log(z)) for i, z in zip(exact, Z, strict=True)
+        ]
+        ratio_exact = [
+            float(mpmath.besseli(order + 1, z) / i) for i, z in zip(exact, Z, strict=True)
+        ]
     np.testing.assert_allclose(log_bessel(order, Z), log_exact, rtol=1e-14, atol=1e-12)
     np.testing.assert_allclose(bessel_ratio(order, Z), ratio_exact, rtol=5e-12)
 
@@ -37,7 +41,9 @@ def test_at_zero() -> None:
 
 
 def test_normal_distribution(rng: np.random.Generator) -> None:
-    t = np.concatenate([rng.normal(scale=4, size=2000), [0.0, 37.9, -37.9, 1e3, -1e3, 1e300, -1e300]])
+    t = np.concatenate(
+        [rng.normal(scale=4, size=2000), [0.0, 37.9, -37.9, 1e3, -1e3, 1e300, -1e300]]
+    )
     with np.errstate(over="ignore"):
         cdf, density = normal_cdf_and_density(t)
         expected = norm.pdf(t)

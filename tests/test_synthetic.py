@@ -1,4 +1,6 @@
-"""The paper's synthetic sets, ten splits each: minutes, so not run by default. `make slow` prints the figures."""
+"""The paper's synthetic sets, ten splits each: minutes, so not run by default. `make slow` prints
+the figures.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,20 @@ POINTS = {
     "reg_case1": [[0.0189]],
     "reg_case2": [[-0.5086], [0.5086]],
 }
-RADII = {"clf_case1": [1.0, 0.8], "clf_case2": [0.85, 0.4, 0.85], "reg_case1": [1.0], "reg_case2": [0.5086, 0.5086]}
+RADII = {
+    "clf_case1": [1.0, 0.8],
+    "clf_case2": [0.85, 0.4, 0.85],
+    "reg_case1": [1.0],
+    "reg_case2": [0.5086, 0.5086],
+}
 
 
 def ten_splits(name: str, folder: Path, known: bool, **parameters) -> tuple[np.ndarray, int]:
-    """Test scores over splits 0 to 9, 70/15/15, and how often all centres and radii came within 0.1 of the true ones.
+    """Test scores over splits 0 to 9, 70/15/15, and how often all centers and radii came within 0.1
+    of the true ones.
 
-    The coordinates are in one unit and the true balls are round in it, so the columns are not standardised.
+    The coordinates are in one unit and the true balls are round in it, so the columns are not
+    standardized.
     """
     X, y = load_published(name, data_home=folder)
     classify = name.startswith("clf")
@@ -45,7 +54,10 @@ def ten_splits(name: str, folder: Path, known: bool, **parameters) -> tuple[np.n
             model.fit(parts.X[0], parts.y[0])
         scores.append(model.score(parts.X[2], parts.y[2]))
         found += recovered(model, name)
-    print(f"\n{name}, {'known' if known else 'learned'} points: {np.mean(scores):.4f} +- {np.std(scores):.4f}, found in {found}")
+    print(
+        f"\n{name}, {'known' if known else 'learned'} points: {np.mean(scores):.4f} +-"
+        f" {np.std(scores):.4f}, found in {found}"
+    )
     return np.array(scores), found
 
 
@@ -58,7 +70,8 @@ def recovered(model, name: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("clf_case1", 0.78), ("clf_case2", 0.965), ("reg_case1", 0.998), ("reg_case2", 0.993)]
+    ("name", "least"),
+    [("clf_case1", 0.78), ("clf_case2", 0.965), ("reg_case1", 0.998), ("reg_case2", 0.993)],
 )
 def test_known_points(name: str, least: float, shared_data: Path) -> None:
     scores, _ = ten_splits(name, shared_data, known=True)
@@ -67,10 +80,17 @@ def test_known_points(name: str, least: float, shared_data: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "least", "least_found"),
-    [("clf_case1", 0.785, 9), ("clf_case2", 0.97, 9), ("reg_case1", 0.999, 0), ("reg_case2", 0.995, 9)],
+    [
+        ("clf_case1", 0.785, 9),
+        ("clf_case2", 0.97, 9),
+        ("reg_case1", 0.999, 0),
+        ("reg_case2", 0.995, 9),
+    ],
 )
 def test_learned_points(name: str, least: float, least_found: int, shared_data: Path) -> None:
-    """reg_case1 has no row between 0.811 and 0.945 from its centre, so that its radius is not determined to 0.1."""
+    """reg_case1 has no row between 0.811 and 0.945 from its center, so that its radius is not
+    determined to 0.1.
+    """
     scores, found = ten_splits(name, shared_data, known=False)
     assert scores.mean() >= least
     assert found >= least_found

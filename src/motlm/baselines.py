@@ -1,4 +1,6 @@
-"""Rivals of the same shape, several simple models in parts of the space, as scikit-learn estimators to compare with."""
+"""Rivals of the same shape, several simple models in parts of the space, as scikit-learn estimators
+to compare with.
+"""
 
 from __future__ import annotations
 
@@ -101,13 +103,15 @@ class _RoutedClassifier(ClassifierMixin, _Routed):  # type: ignore[misc]
 
 
 class LeagueOfExperts(_RoutedClassifier):
-    """The League of Experts of Vogel et al. (2024): experts sit at places that move towards the rows that they get right.
+    """The League of Experts of Vogel et al. (2024): experts sit at places that move towards the
+    rows that they get right.
 
-    Places are drawn from N(0, standard deviation of each feature). A row belongs to the nearest place, in L1 distance and units
-    of the features' standard deviations, and each expert is fitted on its rows; one without rows gets a random share of them, and
-    one whose rows have one class says that class. In round t of T, each place moves by 2 (1 - t / T) of the way to the mean of
-    *all* rows that its expert classifies correctly, and the experts are fitted anew. The places with the best training accuracy
-    are kept.
+    Places are drawn from N(0, standard deviation of each feature). A row belongs to the nearest
+    place, in L1 distance and units of the features' standard deviations, and each expert is fitted
+    on its rows; one without rows gets a random share of them, and one whose rows have one class
+    says that class. In round t of T, each place moves by 2 (1 - t / T) of the way to the mean of
+    *all* rows that its expert classifies correctly, and the experts are fitted anew. The places
+    with the best training accuracy are kept.
 
     Parameters
     ----------
@@ -132,7 +136,14 @@ class LeagueOfExperts(_RoutedClassifier):
     True
     """
 
-    def __init__(self, n_experts: int = 2, *, expert: Any = None, n_rounds: int = 20, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        n_experts: int = 2,
+        *,
+        expert: Any = None,
+        n_rounds: int = 20,
+        random_state: Any = None,
+    ) -> None:
         self.n_experts = n_experts
         self.expert = expert
         self.n_rounds = n_rounds
@@ -155,7 +166,9 @@ class LeagueOfExperts(_RoutedClassifier):
         X, codes = self._coded(X, y)
         rng = check_random_state(self.random_state)
         deviation = X.std(axis=0)
-        deviation[deviation <= len(X) * np.finfo(float).eps * np.abs(X).max(axis=0)] = 0.0  # constant, but for rounding
+        deviation[deviation <= len(X) * np.finfo(float).eps * np.abs(X).max(axis=0)] = (
+            0.0  # constant, but for rounding
+        )
         self._unit = np.where(deviation > 0, deviation, 1.0)
         places = deviation * rng.standard_normal((self.n_experts, X.shape[1]))
         self._settle(X, codes, places, rng)
@@ -165,7 +178,9 @@ class LeagueOfExperts(_RoutedClassifier):
             moved = []
             for place, expert in zip(places, self.experts_, strict=True):
                 right = expert.predict(X) == codes
-                moved.append(place + step * (X[right].mean(axis=0) - place) if right.any() else place)
+                moved.append(
+                    place + step * (X[right].mean(axis=0) - place) if right.any() else place
+                )
             places = np.array(moved)
             self._settle(X, codes, places, rng)
             accuracy = self._accuracy(X, codes)
@@ -206,14 +221,17 @@ class _Clustered(_Routed):
         count = min(self.n_clusters, len(np.unique(X, axis=0)))
         self.kmeans_ = KMeans(count, n_init=10, random_state=self.random_state).fit(X)
         route = self.kmeans_.labels_
-        self.experts_ = [self._fitted_expert(clone(expert), X[route == k], y[route == k]) for k in range(count)]
+        self.experts_ = [
+            self._fitted_expert(clone(expert), X[route == k], y[route == k]) for k in range(count)
+        ]
 
     def _route(self, X: Array) -> Integers:
         return np.asarray(self.kmeans_.predict(X), dtype=np.intp)
 
 
 class ClusteredLinearClassifier(_RoutedClassifier, _Clustered):
-    """KMeans clusters, and a logistic regression in each: the simplest mixture of local linear models.
+    """KMeans clusters, and a logistic regression in each: the simplest mixture of local linear
+    models.
 
     Parameters
     ----------
@@ -243,7 +261,9 @@ class ClusteredLinearClassifier(_RoutedClassifier, _Clustered):
     (2, True)
     """
 
-    def __init__(self, n_clusters: int = 2, *, expert: Any = None, random_state: Any = None) -> None:
+    def __init__(
+        self, n_clusters: int = 2, *, expert: Any = None, random_state: Any = None
+    ) -> None:
         self.n_clusters = n_clusters
         self.expert = expert
         self.random_state = random_state
@@ -272,7 +292,8 @@ class ClusteredLinearRegressor(RegressorMixin, _Clustered):  # type: ignore[misc
     ----------
     n_clusters : int, default=2
     expert : regressor, default=None
-        Cloned for each cluster; by default `Ridge(alpha=0.001)`, which differs from least squares only in clusters of few rows.
+        Cloned for each cluster; by default `Ridge(alpha=0.001)`, which differs from least squares
+        only in clusters of few rows.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -295,7 +316,9 @@ class ClusteredLinearRegressor(RegressorMixin, _Clustered):  # type: ignore[misc
 
     _kind = float
 
-    def __init__(self, n_clusters: int = 2, *, expert: Any = None, random_state: Any = None) -> None:
+    def __init__(
+        self, n_clusters: int = 2, *, expert: Any = None, random_state: Any = None
+    ) -> None:
         self.n_clusters = n_clusters
         self.expert = expert
         self.random_state = random_state
@@ -313,7 +336,9 @@ class ClusteredLinearRegressor(RegressorMixin, _Clustered):  # type: ignore[misc
         self
         """
         X, y = validate_data(self, X, y, dtype=float, y_numeric=True)
-        self._fit_clusters(X, y.astype(float), Ridge(alpha=1e-3) if self.expert is None else self.expert)
+        self._fit_clusters(
+            X, y.astype(float), Ridge(alpha=1e-3) if self.expert is None else self.expert
+        )
         return self
 
     def _answer(self, said: Array) -> Array:

@@ -1,4 +1,5 @@
-"""Bounds on a risk, as functions of what was observed. They know nothing of models; arguments may be arrays.
+"""Bounds on a risk, as functions of what was observed. They know nothing of models; arguments may
+be arrays.
 
 Each holds with probability 1 - delta over the draw of the rows it is computed on.
 """
@@ -28,7 +29,9 @@ __all__ = [
 ]
 
 _STEPS = 200  # of Newton or of halving; a dozen are needed
-_RESTS = np.geomspace(2.0, 1e-5, 2400)  # shares of a baseline that may be left, half a per cent apart
+_RESTS = np.geomspace(
+    2.0, 1e-5, 2400
+)  # shares of a baseline that may be left, half a percent apart
 _SERIES = 0.02  # below which ln(1 + x) - x is summed
 
 
@@ -45,8 +48,8 @@ def _log1p_less(x: Array) -> Array:
 def binary_kl(q: ArrayLike, p: ArrayLike) -> Any:
     """kl(q || p) = q ln(q/p) + (1-q) ln((1-q)/(1-p)), the divergence of two coins.
 
-    Computed as d^2 / (p (1-p)) + q f(-d/p) + (1-q) f(d/(1-p)) with d = p - q and f(x) = ln(1+x) - x, which loses nothing where
-    p is close to q.
+    Computed as d^2 / (p (1-p)) + q f(-d/p) + (1-q) f(d/(1-p)) with d = p - q and f(x) = ln(1+x) -
+    x, which loses nothing where p is close to q.
 
     Parameters
     ----------
@@ -114,9 +117,15 @@ def binary_kl_inverse(q: ArrayLike, c: ArrayLike) -> Any:
         raise ValueError(f"c must be a number >= 0; got {np.min(c)}.")
     rest = 1.0 - q
     with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = -np.where(q > 0, q * np.log(q), 0.0) - np.where(rest > 0, rest * np.log(rest), 0.0)
+        entropy = -np.where(q > 0, q * np.log(q), 0.0) - np.where(
+            rest > 0, rest * np.log(rest), 0.0
+        )
         # both lie right of the root: Pinsker's inequality, and kl >= -entropy - (1-q) ln(1-p)
-        far = np.where(rest > 0, -np.expm1(-np.where(np.isinf(c), np.inf, c + entropy) / np.where(rest > 0, rest, 1.0)), 1.0)
+        far = np.where(
+            rest > 0,
+            -np.expm1(-np.where(np.isinf(c), np.inf, c + entropy) / np.where(rest > 0, rest, 1.0)),
+            1.0,
+        )
     p = np.minimum(np.minimum(q + np.sqrt(c / 2), far), 1.0)
     for _ in range(_STEPS):
         moving = (p > q) & (p < 1)
@@ -130,10 +139,12 @@ def binary_kl_inverse(q: ArrayLike, c: ArrayLike) -> Any:
 
 
 def xi(n_rows: ArrayLike) -> Any:
-    """xi(m) = sum_k C(m, k) (k/m)^k (1 - k/m)^(m-k), the constant of the PAC-Bayes-kl bound; at most 2 sqrt(m).
+    """xi(m) = sum_k C(m, k) (k/m)^k (1 - k/m)^(m-k), the constant of the PAC-Bayes-kl bound; at
+    most 2 sqrt(m).
 
-    By Abel's identity it is (m! / m^m) sum_{j <= m} m^j / j! = sqrt(2 pi m) e^s(m) Q(m + 1, m), with Stirling's remainder s(m)
-    and the regularised incomplete gamma function Q: no sum, and nothing that overflows.
+    By Abel's identity it is (m! / m^m) sum_{j <= m} m^j / j! = sqrt(2 pi m) e^s(m) Q(m + 1, m),
+    with Stirling's remainder s(m) and the regularized incomplete gamma function Q: no sum, and
+    nothing that overflows.
 
     Parameters
     ----------
@@ -164,8 +175,11 @@ def _stirling_remainder(m: Array) -> Array:
     return np.asarray(np.where(m >= 30, series, exact))
 
 
-def pac_bayes_kl(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, prior_mass: ArrayLike = 1.0) -> Any:
-    """kl+(risk, (KL + ln(xi(m) / (delta p))) / m): Maurer's form of Seeger's bound, for every posterior at once.
+def pac_bayes_kl(
+    risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, prior_mass: ArrayLike = 1.0
+) -> Any:
+    """kl+(risk, (KL + ln(xi(m) / (delta p))) / m): Maurer's form of Seeger's bound, for every
+    posterior at once.
 
     Parameters
     ----------
@@ -198,10 +212,14 @@ def pac_bayes_kl(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: Array
     return binary_kl_inverse(risk, cost / m)
 
 
-def catoni(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, c: ArrayLike) -> Any:
-    """[1 - exp(-C risk - (KL + ln(1/delta)) / m)] / (1 - exp(-C)): Catoni's bound, for a C chosen without these rows.
+def catoni(
+    risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, c: ArrayLike
+) -> Any:
+    """[1 - exp(-C risk - (KL + ln(1/delta)) / m)] / (1 - exp(-C)): Catoni's bound, for a C chosen
+    without these rows.
 
-    With C = lambda / m it is monotone in risk + KL / lambda, which is what the estimators minimise. Above 1 it says nothing.
+    With C = lambda / m it is monotone in risk + KL / lambda, which is what the estimators minimize.
+    Above 1 it says nothing.
 
     Parameters
     ----------
@@ -231,13 +249,16 @@ def catoni(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike, 
     c = np.asarray(c, dtype=float)
     if not (c > 0).all():
         raise ValueError(f"c must be a number > 0; got {np.min(c)}.")
-    exponent = c * np.asarray(risk) + (np.asarray(kl, dtype=float) - np.log(delta)) / np.asarray(n_rows, dtype=float)
+    exponent = c * np.asarray(risk) + (np.asarray(kl, dtype=float) - np.log(delta)) / np.asarray(
+        n_rows, dtype=float
+    )
     return (np.expm1(-exponent) / np.expm1(-c))[()]
 
 
 def best_c(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> Any:
-    """The C for which Catoni's bound is smallest, if risk and KL turn out to be these: logit(b) - logit(risk), with b = kl+(risk,
-    (KL + ln(1/delta)) / m) the smallest bound. They must be guessed without the rows that the bound is for.
+    """The C for which Catoni's bound is smallest, if risk and KL turn out to be these: logit(b) -
+    logit(risk), with b = kl+(risk, (KL + ln(1/delta)) / m) the smallest bound. They must be guessed
+    without the rows that the bound is for.
 
     Parameters
     ----------
@@ -267,7 +288,9 @@ def best_c(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) 
     _check_delta(delta)
     m = np.asarray(n_rows, dtype=float)
     q = np.clip(np.asarray(risk, dtype=float), 0.5 / m, 1.0 - 0.5 / m)
-    bound = np.minimum(binary_kl_inverse(q, (np.asarray(kl, dtype=float) - np.log(delta)) / m), 1.0 - 1e-12)
+    bound = np.minimum(
+        binary_kl_inverse(q, (np.asarray(kl, dtype=float) - np.log(delta)) / m), 1.0 - 1e-12
+    )
     return (np.log(bound / q) + np.log1p(-q) - np.log1p(-bound))[()]
 
 
@@ -304,15 +327,19 @@ def clopper_pearson(errors: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> A
     if not ((k >= 0) & (k <= m) & (m >= 1)).all():
         raise ValueError("errors must lie between 0 and n_rows, and n_rows be at least 1.")
     all_wrong = k == m
-    return np.where(all_wrong, 1.0, betaincinv(k + 1, np.where(all_wrong, 1.0, m - k), 1.0 - np.asarray(delta)))[()]
+    return np.where(
+        all_wrong, 1.0, betaincinv(k + 1, np.where(all_wrong, 1.0, m - k), 1.0 - np.asarray(delta))
+    )[()]
 
 
 def betting(losses: ArrayLike, delta: float) -> float:
-    """Upper bound on the mean of losses in [0, 1], by a bet on their being smaller (Waudby-Smith and Ramdas, 2024).
+    """Upper bound on the mean of losses in [0, 1], by a bet on their being smaller (Waudby-Smith
+    and Ramdas, 2024).
 
-    For each mean mu the capital prod_t (1 + b_t (mu - x_t)) would be a fair game; the bets b_t look at earlier rows only. The
-    bound is the smallest mu at which it has once exceeded 1 / delta. It adapts to the variance of the losses, and depends a
-    little on the order of the rows, which must be random.
+    For each mean mu the capital prod_t (1 + b_t (mu - x_t)) would be a fair game; the bets b_t look
+    at earlier rows only. The bound is the smallest mu at which it has once exceeded 1 / delta. It
+    adapts to the variance of the losses, and depends a little on the order of the rows, which must
+    be random.
 
     Parameters
     ----------
@@ -355,10 +382,12 @@ def betting(losses: ArrayLike, delta: float) -> float:
 
 
 def betting_reduction(losses: ArrayLike, baseline: ArrayLike, delta: float) -> float | None:
-    """Lower bound on 1 - mean(losses) / mean(baseline), for pairs of losses in [0, 1] and in [0, b]; None if not even -1.
+    """Lower bound on 1 - mean(losses) / mean(baseline), for pairs of losses in [0, 1] and in [0,
+    b]; None if not even -1.
 
-    For each reduction r of a fixed list, in increasing order, a bet that losses - (1 - r) baseline has a negative mean; the
-    last r before the first bet that is lost. The first r above the true one is won with probability delta at most.
+    For each reduction r of a fixed list, in increasing order, a bet that losses - (1 - r) baseline
+    has a negative mean; the last r before the first bet that is lost. The first r above the true
+    one is won with probability delta at most.
 
     Parameters
     ----------
@@ -386,8 +415,15 @@ def betting_reduction(losses: ArrayLike, baseline: ArrayLike, delta: float) -> f
     """
     _check_delta(delta)
     own, rival = np.asarray(losses, dtype=float), np.asarray(baseline, dtype=float)
-    if own.shape != rival.shape or own.ndim != 1 or not len(own) or not ((own >= 0) & (own <= 1) & (rival >= 0)).all():
-        raise ValueError("losses must be numbers between 0 and 1, and baseline as many numbers >= 0.")
+    if (
+        own.shape != rival.shape
+        or own.ndim != 1
+        or not len(own)
+        or not ((own >= 0) & (own <= 1) & (rival >= 0)).all()
+    ):
+        raise ValueError(
+            "losses must be numbers between 0 and 1, and baseline as many numbers >= 0."
+        )
     top = float(rival.max())
     best = None
     for rest in _RESTS:  # 1 - r
@@ -417,10 +453,12 @@ def _wins(x: Array, mean: float, wanted: Array, delta: float) -> bool:
 
 
 def conformal_rank(n_rows: ArrayLike, miss: ArrayLike, delta: ArrayLike) -> Any:
-    """The smallest k such that the k-th smallest of m residuals is at least the 1 - miss quantile with probability 1 - delta.
+    """The smallest k such that the k-th smallest of m residuals is at least the 1 - miss quantile
+    with probability 1 - delta.
 
-    The share of future residuals below it is Beta(k, m + 1 - k) distributed (or larger, with ties), and
-    P(Beta(k, m + 1 - k) < 1 - miss) = P(Bin(m, 1 - miss) >= k). Where m is too small it is m + 1: no residual is large enough.
+    The share of future residuals below it is Beta(k, m + 1 - k) distributed (or larger, with ties),
+    and P(Beta(k, m + 1 - k) < 1 - miss) = P(Bin(m, 1 - miss) >= k). Where m is too small it is m +
+    1: no residual is large enough.
 
     Parameters
     ----------
@@ -437,7 +475,8 @@ def conformal_rank(n_rows: ArrayLike, miss: ArrayLike, delta: ArrayLike) -> Any:
 
     Examples
     --------
-    With 28 residuals no interval is wide enough, with 29 the largest of them is: 0.9^29 is below 0.05.
+    With 28 residuals no interval is wide enough, with 29 the largest of them is: 0.9^29 is below
+    0.05.
 
     >>> from motlm.bounds import conformal_rank
     >>> conformal_rank([28, 29, 100], miss=0.1, delta=0.05)
@@ -446,13 +485,17 @@ def conformal_rank(n_rows: ArrayLike, miss: ArrayLike, delta: ArrayLike) -> Any:
     _check_delta(delta)
     _check_delta(miss, "miss")
     m = np.asarray(n_rows, dtype=float)
-    return (np.asarray(binom.isf(delta, m, 1.0 - np.asarray(miss, dtype=float))).astype(int) + 1)[()]
+    return (np.asarray(binom.isf(delta, m, 1.0 - np.asarray(miss, dtype=float))).astype(int) + 1)[
+        ()
+    ]
 
 
 def rows_needed(share: ArrayLike, delta: ArrayLike) -> Any:
-    """In how many rows something of this probability is seen at least once, but for a probability of delta.
+    """In how many rows something of this probability is seen at least once, but for a probability
+    of delta.
 
-    With fewer, not even a model without errors is certified to err on less than this share, and no interval to miss less.
+    With fewer, not even a model without errors is certified to err on less than this share, and no
+    interval to miss less.
 
     Parameters
     ----------
@@ -486,4 +529,7 @@ def _check_delta(delta: ArrayLike, name: str = "delta") -> None:
 def _check_shares(**shares: Array) -> None:
     for name, values in shares.items():
         if not ((values >= 0) & (values <= 1)).all():
-            raise ValueError(f"{name} must lie between 0 and 1; got {values[~((values >= 0) & (values <= 1))][0]}.")
+            raise ValueError(
+                f"{name} must lie between 0 and 1; got"
+                f" {values[~((values >= 0) & (values <= 1))][0]}."
+            )

@@ -1,4 +1,6 @@
-"""From a user's table to a matrix of numbers: numeric columns as they are, the others one-hot with the first level left out."""
+"""From a user's table to a matrix of numbers: numeric columns as they are, the others one-hot with
+the first level left out.
+"""
 
 from __future__ import annotations
 
@@ -52,14 +54,17 @@ def is_numeric(column: Any) -> bool:
         kind = getattr(dtype, "kind", "O")
     if kind in "mM":
         raise TypeError(
-            f"column {column.name!r} has dtype {dtype}; convert dates and durations to numbers (days since a date, say) "
-            "or to categories."
+            f"column {column.name!r} has dtype {dtype}; convert dates and durations to numbers"
+            " (days since a date, say) or to categories."
         )
     if kind in "buif":
         return True
     if str(dtype) == "object":
         values = np.asarray(column, dtype=object)
-        return all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in values)
+        return all(
+            isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            for value in values
+        )
     return False
 
 
@@ -81,7 +86,10 @@ def floats_of(column: Any) -> Array:
 
 def is_missing(values: AnyArray) -> Booleans:
     """Which of these objects stand for a missing value."""
-    return np.array([value is None or type(value).__name__ == "NAType" or value != value for value in values], dtype=bool)
+    return np.array(
+        [value is None or type(value).__name__ == "NAType" or value != value for value in values],
+        dtype=bool,
+    )
 
 
 def check_finite(X: Array, names: tuple[str, ...], what: str) -> None:
@@ -93,19 +101,26 @@ def check_finite(X: Array, names: tuple[str, ...], what: str) -> None:
     kind = "NaN" if np.isnan(X[row, column]) else "infinity"
     bad = int((~finite).sum())
     raise ValueError(
-        f"Input {what} contains {kind}: column {names[column]!r}, row {row} (of {bad} such value{'s' * (bad > 1)} in all). "
-        "motlm has no rule for missing values: drop or impute them first."
+        f"Input {what} contains {kind}: column {names[column]!r}, row {row} (of {bad} such"
+        f" value{'s' * (bad > 1)} in all). motlm has no rule for missing values: drop or impute"
+        " them first."
     )
 
 
 @dataclass(frozen=True)
 class TableNotes:
-    """What is known of a model's table beyond its columns, as the command line keeps it: `model.table_`."""
+    """What is known of a model's table beyond its columns, as the command line keeps it:
+    `model.table_`.
+    """
 
     target: str  # the column that is predicted
     id_column: str | None = None  # the column that names the rows
-    fill: Mapping[str, float | str] = field(default_factory=dict)  # what stands in for missing values of a column
-    calibration: tuple[float, float] | None = None  # slope and intercept of the log-odds, by `decision_function`
+    fill: Mapping[str, float | str] = field(
+        default_factory=dict
+    )  # what stands in for missing values of a column
+    calibration: tuple[float, float] | None = (
+        None  # slope and intercept of the log-odds, by `decision_function`
+    )
 
 
 @dataclass(frozen=True)
@@ -142,7 +157,8 @@ class Columns:
     def encode(self, X: Any, what: str, typical: Array | None = None) -> Array:
         """The matrix of numbers, (n_rows, n_encoded).
 
-        A level not seen in fit becomes the `typical` means of its columns; without them it is an error.
+        A level not seen in fit becomes the `typical` means of its columns; without them it is an
+        error.
         """
         parts: list[Array] = []
         for name, level, column in zip(self.names, self.levels, columns_of(X), strict=True):
@@ -150,7 +166,9 @@ class Columns:
                 try:
                     parts.append(floats_of(column)[:, None])
                 except (TypeError, ValueError) as error:
-                    raise ValueError(f"column {name!r} of {what} should hold numbers as it did in fit: {error}") from error
+                    raise ValueError(
+                        f"column {name!r} of {what} should hold numbers as it did in fit: {error}"
+                    ) from error
                 continue
             values = np.asarray(column, dtype=object)
             check_present(values, name, what)
@@ -161,9 +179,11 @@ class Columns:
             if new.any() and typical is None:
                 strange = sorted({str(value) for value in values[new]})[:5]
                 raise ValueError(
-                    f"column {name!r} of {what} has categories that fit did not see: {', '.join(map(repr, strange))} "
-                    f"(first at row {int(np.flatnonzero(new)[0])}); it knows {', '.join(map(repr, level[:10]))}. "
-                    "Fit on rows that have them, or set handle_unknown='ignore' to predict for them all the same."
+                    f"column {name!r} of {what} has categories that fit did not see:"
+                    f" {', '.join(map(repr, strange))} (first at row"
+                    f" {int(np.flatnonzero(new)[0])}); it knows {', '.join(map(repr, level[:10]))}."
+                    " Fit on rows that have them, or set handle_unknown='ignore' to predict for"
+                    " them all the same."
                 )
             if new.any() and typical is not None:
                 position = sum(part.shape[1] for part in parts)
@@ -180,18 +200,23 @@ def _levels(column: Any, name: str) -> tuple[Hashable, ...]:
     strange = [kind for kind in kinds if not issubclass(kind, (str, bool, int, float, np.generic))]
     if strange:
         raise TypeError(
-            f"column {name!r} holds values of type {strange[0].__name__}; motlm takes numbers, text and categories. Convert "
-            "dates and durations to numbers (days since a date, say), other things to text or numbers."
+            f"column {name!r} holds values of type {strange[0].__name__}; motlm takes numbers, text"
+            " and categories. Convert dates and durations to numbers (days since a date, say),"
+            " other things to text or numbers."
         )
     found = set(values)
-    declared = getattr(column.dtype, "categories", None) if getattr(column.dtype, "ordered", False) else None
+    declared = (
+        getattr(column.dtype, "categories", None)
+        if getattr(column.dtype, "ordered", False)
+        else None
+    )
     if declared is not None:
         return tuple(value for value in declared if value in found)
     levels = tuple(sorted(found, key=lambda value: (type(value).__name__, value)))
     if len(levels) > 20 and len(levels) > 0.5 * len(values):
         warnings.warn(
-            f"column {name!r} has {len(levels)} different texts in {len(values)} rows, and each becomes a column of its own; is "
-            "it an identifier? Leave it out of X.",
+            f"column {name!r} has {len(levels)} different texts in {len(values)} rows, and each"
+            " becomes a column of its own; is it an identifier? Leave it out of X.",
             stacklevel=6,
         )
     return levels
@@ -202,6 +227,7 @@ def check_present(values: AnyArray, name: str, what: str) -> None:
     missing = is_missing(values)
     if missing.any():
         raise ValueError(
-            f"Input {what} contains NaN: column {name!r}, row {int(np.flatnonzero(missing)[0])} (of {int(missing.sum())} "
-            "missing in it). motlm has no rule for missing values: drop or impute them first, or make them a category."
+            f"Input {what} contains NaN: column {name!r}, row {int(np.flatnonzero(missing)[0])} (of"
+            f" {int(missing.sum())} missing in it). motlm has no rule for missing values: drop or"
+            " impute them first, or make them a category."
         )

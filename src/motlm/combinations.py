@@ -1,4 +1,6 @@
-"""How the losses of the models that apply to a row make one loss: their sum, or whether any of them errs. With partials."""
+"""How the losses of the models that apply to a row make one loss: their sum, or whether any of them
+errs. With partials.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,17 @@ import numpy as np
 
 from ._typing import Array
 
-__all__ = ["COMBINATIONS", "SUM", "AnyErrs", "Combination", "Combined", "Sum", "ambiguity", "gates", "leave_one_out"]
+__all__ = [
+    "COMBINATIONS",
+    "SUM",
+    "AnyErrs",
+    "Combination",
+    "Combined",
+    "Sum",
+    "ambiguity",
+    "gates",
+    "leave_one_out",
+]
 
 
 class Combined(NamedTuple):
@@ -20,7 +32,9 @@ class Combined(NamedTuple):
 
 
 class Combination(Protocol):
-    """A function of memberships omega, (n_localities, n_rows), and the models' losses, (n_localities + 1, n_rows)."""
+    """A function of memberships omega, (n_localities, n_rows), and the models' losses,
+    (n_localities + 1, n_rows).
+    """
 
     name: str
 
@@ -30,7 +44,8 @@ class Combination(Protocol):
 
 
 def leave_one_out(factors: Array) -> tuple[Array, Array]:
-    """The product of all factors along the first axis, and for each of them the product of the others.
+    """The product of all factors along the first axis, and for each of them the product of the
+    others.
 
     By prefix and suffix products, never by a division. The factors are overwritten.
 
@@ -67,7 +82,8 @@ def leave_one_out(factors: Array) -> tuple[Array, Array]:
 
 
 def gates(omega: Array) -> tuple[Array, Array]:
-    """(omega_1, .., omega_n, prod(1 - omega)) along the first axis, and prod over j != i of (1 - omega_j) for each i.
+    """(omega_1, .., omega_n, prod(1 - omega)) along the first axis, and prod over j != i of (1 -
+    omega_j) for each i.
 
     Parameters
     ----------
@@ -94,7 +110,8 @@ def gates(omega: Array) -> tuple[Array, Array]:
 
 
 class Sum:
-    """sum_i omega_i l_i + l_ext prod_i (1 - omega_i): the paper's. Models that apply together add their losses.
+    """sum_i omega_i l_i + l_ext prod_i (1 - omega_i): the paper's. Models that apply together add
+    their losses.
 
     Examples
     --------
@@ -119,10 +136,12 @@ class Sum:
 
 
 class AnyErrs:
-    """1 - prod_i (1 - omega_i l_i) + l_ext prod_i (1 - omega_i): the probability that some applicable model errs.
+    """1 - prod_i (1 - omega_i l_i) + l_ext prod_i (1 - omega_i): the probability that some
+    applicable model errs.
 
-    The losses are probabilities of error, independent under the posterior, as memberships are. It lies in [0, 1], is at most
-    the sum, and at least the error of every rule that lets an applicable model speak.
+    The losses are probabilities of error, independent under the posterior, as memberships are. It
+    lies in [0, 1], is at most the sum, and at least the error of every rule that lets an applicable
+    model speak.
 
     Examples
     --------
@@ -150,12 +169,15 @@ class AnyErrs:
         value = 1.0 - right + losses[-1] * outside
         right_others *= inside
         outside_others *= losses[-1]
-        return Combined(value, np.subtract(right_others, outside_others, out=right_others), by_losses)
+        return Combined(
+            value, np.subtract(right_others, outside_others, out=right_others), by_losses
+        )
 
 
 def ambiguity(omega: Array, losses: Array) -> Array:
-    """1 - prod(1 - omega_i l_i) - prod(1 - omega_i (1 - l_i)) + prod(1 - omega_i): the probability that two applicable models
-    disagree, one right and one wrong. It needs no labels, since right and wrong enter alike.
+    """1 - prod(1 - omega_i l_i) - prod(1 - omega_i (1 - l_i)) + prod(1 - omega_i): the probability
+    that two applicable models disagree, one right and one wrong. It needs no labels, since right
+    and wrong enter alike.
 
     Parameters
     ----------
@@ -179,7 +201,9 @@ def ambiguity(omega: Array, losses: Array) -> Array:
     """
     inside = losses[:-1]
     some_wrong = 1.0 - np.prod(1.0 - omega * inside, axis=0)
-    return np.asarray(some_wrong - np.prod(1.0 - omega * (1.0 - inside), axis=0) + np.prod(1.0 - omega, axis=0))
+    return np.asarray(
+        some_wrong - np.prod(1.0 - omega * (1.0 - inside), axis=0) + np.prod(1.0 - omega, axis=0)
+    )
 
 
 SUM = Sum()

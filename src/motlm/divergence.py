@@ -13,7 +13,9 @@ __all__ = ["GammaDivergence", "GaussianDivergence", "gamma", "gaussian"]
 
 
 class GaussianDivergence(NamedTuple):
-    """KL of one isotropic Gaussian from another, with its partials in the first one's mean and scale."""
+    """KL of one isotropic Gaussian from another, with its partials in the first one's mean and
+    scale.
+    """
 
     value: Array
     mean: Array
@@ -28,7 +30,9 @@ class GammaDivergence(NamedTuple):
     rate: Array
 
 
-def gaussian(mean: ArrayLike, scale: ArrayLike, prior_mean: ArrayLike, prior_scale: ArrayLike) -> GaussianDivergence:
+def gaussian(
+    mean: ArrayLike, scale: ArrayLike, prior_mean: ArrayLike, prior_scale: ArrayLike
+) -> GaussianDivergence:
     """KL( N(mean, scale^2 I_d) || N(prior_mean, prior_scale^2 I_d) ), eq. 12 of the paper.
 
     ``= d (ln(s0/s) + (s^2/s0^2 - 1)/2) + |m - m0|^2 / (2 s0^2)``; mean is (..., d), the scales are (...).
@@ -63,7 +67,9 @@ def gaussian(mean: ArrayLike, scale: ArrayLike, prior_mean: ArrayLike, prior_sca
     return GaussianDivergence(value, shift / s0[..., None], d * (ratio / s0 - 1.0 / s))
 
 
-def gamma(shape: ArrayLike, rate: ArrayLike, prior_shape: ArrayLike, prior_rate: ArrayLike) -> GammaDivergence:
+def gamma(
+    shape: ArrayLike, rate: ArrayLike, prior_shape: ArrayLike, prior_rate: ArrayLike
+) -> GammaDivergence:
     """KL( Gamma(k, t) || Gamma(k0, t0) ), eq. 13 of the paper.
 
     ``= (k - k0) psi(k) + ln Gamma(k0) - ln Gamma(k) + k0 ln(t/t0) + k (t0 - t)/t``
@@ -96,4 +102,6 @@ def gamma(shape: ArrayLike, rate: ArrayLike, prior_shape: ArrayLike, prior_rate:
     k0, t0 = np.asarray(prior_shape, dtype=float), np.asarray(prior_rate, dtype=float)
     excess = (t0 - t) / t
     value = (k - k0) * psi(k) + gammaln(k0) - gammaln(k) + k0 * np.log(t / t0) + k * excess
-    return GammaDivergence(np.asarray(value), (k - k0) * polygamma(1, k) + excess, (k0 - k * t0 / t) / t)
+    return GammaDivergence(
+        np.asarray(value), (k - k0) * polygamma(1, k) + excess, (k0 - k * t0 / t) / t
+    )

@@ -1,4 +1,6 @@
-"""LocalMixtureClassifier and LocalMixtureRegressor: validate, walk the line from rows to posterior, store."""
+"""LocalMixtureClassifier and LocalMixtureRegressor: validate, walk the line from rows to posterior,
+store.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ from .learning import ByAccuracy, ByR2, Found, Judge, Learning
 from .localities import Locality, LocalModel, Units, moments
 from .losses import Loss, Squared, ZeroOne
 from .objective import BLOCK, KnownCenters, LearnedCenters, Vicinity, lookup_of
-from .optimise import SOLVERS, Record
+from .optimize import SOLVERS, Record
 from .posterior import Posterior, Prior
 from .problem import NO_ROWS, Metric, Problem, Table
 from .rows import Rows, distinct_rows
@@ -41,7 +43,13 @@ from .watch import Watch
 
 __all__ = ["LocalMixture", "LocalMixtureClassifier", "LocalMixtureRegressor"]
 
-CLASSIFICATION_TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 8.0)  # tuned on two splits of Banana and wdbc, 0.5 on ten of KEEL's eight sets
+CLASSIFICATION_TEMPERATURES = (
+    0.5,
+    1.0,
+    2.0,
+    4.0,
+    8.0,
+)  # tuned on two splits of Banana and wdbc, 0.5 on ten of KEEL's eight sets
 REGRESSION_TEMPERATURES = (1.0, 4.0, 16.0, 64.0)  # tuned on two splits of Stock and Concrete
 _AXIS_METRICS = (
     "euclidean",
@@ -61,15 +69,27 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     _judge: Judge
     _scale_target: bool
     _auto_temperatures: tuple[float, ...]
-    _standard_errors: float  # by which a smaller lambda may seem worse on held-out rows than the best
+    _standard_errors: (
+        float  # by which a smaller lambda may seem worse on held-out rows than the best
+    )
     _fingerprint: Fingerprint
     posterior_: Posterior
-    _anchor: float  # where minima are looked for, if larger inverse temperatures are wanted: the objective is smoother there
+    # where minima are looked for, if larger inverse temperatures are wanted: the objective is
+    # smoother there
+    _anchor: float
 
-    # -- the recipe ---------------------------------------------------------------------------------------------------
+    # -- the recipe --------------------------------------------------------------------------------
 
-    def _fit(self, table: Table, points: Array | None, names: tuple[str, ...], validation: Callable[[], Table | None]) -> None:
-        """Merge equal rows, choose n and lambda if there is a choice, search, drop what no row belongs to, keep."""
+    def _fit(
+        self,
+        table: Table,
+        points: Array | None,
+        names: tuple[str, ...],
+        validation: Callable[[], Table | None],
+    ) -> None:
+        """Merge equal rows, choose n and lambda if there is a choice, search, drop what no row
+        belongs to, keep.
+        """
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         for name in ("certificate_", "table_"):  # they were of another model
             self.__dict__.pop(name, None)
@@ -85,21 +105,36 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         if not varies.any():
             sizes, points = [0], None
         room = max(sizes)
-        if self.warm_start and points is None and hasattr(self, "posterior_") and (self.prior is None or self.prior.plain):
+        if (
+            self.warm_start
+            and points is None
+            and hasattr(self, "posterior_")
+            and (self.prior is None or self.prior.plain)
+        ):
             room = max(room, self.posterior_.n_localities)
         whole = self._problem(rows, points, room, varies)
         before = self._resumed(whole, names) if self.warm_start else None
         self._typical = typical
         chosen_by = validation()  # needs what is typical, for unknown categories
         # a block's products are small: more threads of BLAS only wait for each other
-        with Watch(self.max_time, self.verbose > 0) as watch, threadpool_limits(limits=1, user_api="blas"):
+        with (
+            Watch(self.max_time, self.verbose > 0) as watch,
+            threadpool_limits(limits=1, user_api="blas"),
+        ):
             learning = self._learning(watch, rng)
             found = learning.learn(
-                rows, whole, lambda part: self._problem(part, points, max(sizes), varies), sizes, before, chosen_by
+                rows,
+                whole,
+                lambda part: self._problem(part, points, max(sizes), varies),
+                sizes,
+                before,
+                chosen_by,
             )
         self._warn_of_end(found, sizes, watch, rows)
         centers = None if points is None else points[found.kept]
-        self._keep(found, table, centers, names, learning.records, chosen_by, before is not None, room)
+        self._keep(
+            found, table, centers, names, learning.records, chosen_by, before is not None, room
+        )
 
     def _learning(self, watch: Watch, rng: np.random.Generator) -> Learning:
         return Learning(
@@ -123,14 +158,20 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         )
 
     def _resumed(self, problem: Problem, names: tuple[str, ...]) -> tuple[Posterior, float] | None:
-        """The fitted posterior in the units of a problem, where it fits, and its inverse temperature."""
+        """The fitted posterior in the units of a problem, where it fits, and its inverse
+        temperature.
+        """
         if not hasattr(self, "_fitted") or self.exterior_.feature_names != names:
             return None
         fitted: Problem = self._fitted
-        if not np.array_equal(fitted.varies, problem.varies) or (fitted.points is None) != (problem.points is None):
+        if not np.array_equal(fitted.varies, problem.varies) or (fitted.points is None) != (
+            problem.points is None
+        ):
             return None
         n = self.posterior_.n_localities
-        if (problem.points is not None and len(problem.points) != n) or n > len(np.asarray(problem.prior.radius_shape)):
+        if (problem.points is not None and len(problem.points) != n) or n > len(
+            np.asarray(problem.prior.radius_shape)
+        ):
             return None
         return problem.from_units(self.posterior_, fitted.units), self.inverse_temperature_
 
@@ -143,7 +184,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         n = int(self.n_localities)
         if n > n_distinct:
             raise ValueError(
-                f"n_localities={n} is more than the {n_distinct} distinct rows (n_samples={n_rows}); ask for fewer localities."
+                f"n_localities={n} is more than the {n_distinct} distinct rows"
+                f" (n_samples={n_rows}); ask for fewer localities."
             )
         return [n]
 
@@ -162,20 +204,40 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             vicinity, places = KnownCenters(), units.standardized(points) * varies
             metric = Metric.of(self.metric, units.standardized(table.X) * varies, table.weight)
         prior = (Prior() if self.prior is None else self.prior).expanded(n, len(varies))
-        prior = replace(prior, center=np.asarray(prior.center)[:, varies], coef=np.asarray(prior.coef)[:, varies])
+        prior = replace(
+            prior,
+            center=np.asarray(prior.center)[:, varies],
+            coef=np.asarray(prior.coef)[:, varies],
+        )
         combination = COMBINATIONS[self._combine()]
-        problem = Problem(units, varies, NO_ROWS, places, metric, vicinity, self._loss, combination, prior, tuple(free))
+        problem = Problem(
+            units,
+            varies,
+            NO_ROWS,
+            places,
+            metric,
+            vicinity,
+            self._loss,
+            combination,
+            prior,
+            tuple(free),
+        )
         return replace(problem, rows=problem.rows_of(table.X, table.target, table.weight))
 
     def _warn_of_end(self, found: Found, sizes: list[int], watch: Watch, table: Table) -> None:
         solution = found.solution
         if watch.cut or watch.interrupted:
             rows = len(found.problem.rows)
-            part = "" if rows == len(table.X) else f", on {rows} of {len(table.X)} distinct rows (the others were held out)"
+            part = (
+                ""
+                if rows == len(table.X)
+                else f", on {rows} of {len(table.X)} distinct rows (the others were held out)"
+            )
             warnings.warn(
-                f"{watch.reason}: the model is the best found so far, n = {solution.posterior.n_localities}, lambda' = "
-                f"{solution.inverse_temperature:g}, objective {solution.objective:.6g}{part}. To go on from it, set "
-                "warm_start=True and fit again.",
+                f"{watch.reason}: the model is the best found so far, n ="
+                f" {solution.posterior.n_localities}, lambda' = {solution.inverse_temperature:g},"
+                f" objective {solution.objective:.6g}{part}. To go on from it, set warm_start=True"
+                " and fit again.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -184,15 +246,16 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         dead = [str(i) for i in range(n) if i not in found.kept] if len(sizes) == 1 else []
         if dead:
             warnings.warn(
-                f"no training row belongs to locality {', '.join(dead)} of {n}: dropped, and the model refitted with "
-                f"{len(found.kept)}. Ask for fewer localities, or raise inverse_temperature (now "
-                f"{solution.inverse_temperature:g}).",
+                f"no training row belongs to locality {', '.join(dead)} of {n}: dropped, and the"
+                f" model refitted with {len(found.kept)}. Ask for fewer localities, or raise"
+                f" inverse_temperature (now {solution.inverse_temperature:g}).",
                 stacklevel=4,
             )
         if not solution.converged:
             warnings.warn(
-                f"{self.solver} stopped at max_iter={self.max_iter} with objective {solution.objective:.6g} "
-                f"(lambda' = {solution.inverse_temperature:g}): {solution.message}. Raise max_iter or tol.",
+                f"{self.solver} stopped at max_iter={self.max_iter} with objective"
+                f" {solution.objective:.6g} (lambda' = {solution.inverse_temperature:g}):"
+                f" {solution.message}. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -216,7 +279,13 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         if resumed:
             fingerprint = fingerprint.joined(self._fingerprint)
         self._fingerprint = fingerprint
-        self._units_from = "given" if isinstance(self.standardize, Units) else "rows" if self.standardize else "nowhere"
+        self._units_from = (
+            "given"
+            if isinstance(self.standardize, Units)
+            else "rows"
+            if self.standardize
+            else "nowhere"
+        )
         self._most_localities = most
         self._chosen = found.searched
         self._radius = prediction.radii(lookup_of(self._fitted.vicinity, solution.posterior))
@@ -231,10 +300,16 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         self._store_localities(counts, centers, found.kept, names)
         self._store_more(table)
 
-    def _store_localities(self, counts: Integers, centers: Array | None, kept: list[int], names: tuple[str, ...]) -> None:
-        """Localities and exterior in the user's units; a constant column has coefficient 0, and a ball no end along it."""
+    def _store_localities(
+        self, counts: Integers, centers: Array | None, kept: list[int], names: tuple[str, ...]
+    ) -> None:
+        """Localities and exterior in the user's units; a constant column has coefficient 0, and a
+        ball no end along it.
+        """
         units, posterior = self._fitted.units, self.posterior_
-        varies = self._fitted.varies & (units.inverse_scale > 0)  # of a fit that was stopped: among the rows it had
+        varies = self._fitted.varies & (
+            units.inverse_scale > 0
+        )  # of a fit that was stopped: among the rows it had
         seen = varies[self._fitted.varies]
         n, d = posterior.n_localities, len(varies)
         inverse = units.inverse_scale[varies]
@@ -254,8 +329,14 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
                 "feature_names": names,
                 "coef": coef[i],
                 "coef_scale": posterior.coef_scale[i] * slope,
-                "intercept": float(posterior.intercept[i] * units.target_scale + units.target_center - coef[i] @ units.center),
-                "intercept_scale": float(np.hypot(posterior.intercept_scale[i] * units.target_scale, lever)),
+                "intercept": float(
+                    posterior.intercept[i] * units.target_scale
+                    + units.target_center
+                    - coef[i] @ units.center
+                ),
+                "intercept_scale": float(
+                    np.hypot(posterior.intercept_scale[i] * units.target_scale, lever)
+                ),
                 "n_rows": int(counts[i]),
             }
 
@@ -273,10 +354,14 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         ]
         self.exterior_ = LocalModel(**model(n))
 
-    # -- rows in, readings out ----------------------------------------------------------------------------------------
+    # -- rows in, readings out ---------------------------------------------------------------------
 
-    def _prepare(self, X: Any, sample_weight: Any) -> tuple[Array, tuple[str, ...], Array, Booleans]:
-        """Check the parameters, learn the columns, encode: rows of positive weight, column names, weights, which rows count."""
+    def _prepare(
+        self, X: Any, sample_weight: Any
+    ) -> tuple[Array, tuple[str, ...], Array, Booleans]:
+        """Check the parameters, learn the columns, encode: rows of positive weight, column names,
+        weights, which rows count.
+        """
         self._check_parameters()
         text = has_text(X)
         if text:
@@ -304,7 +389,9 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         encoded, target_of_rows = self._encode(X, "X_val"), target(y)
         check_consistent_length(encoded, target_of_rows)
         if len(encoded) == 0:
-            raise ValueError("X_val has no rows to choose by; give some, or leave X_val and y_val out.")
+            raise ValueError(
+                "X_val has no rows to choose by; give some, or leave X_val and y_val out."
+            )
         return Table(encoded, target_of_rows, np.ones(len(encoded)))
 
     def _encode(self, X: Any, name: str = "X") -> Array:
@@ -312,7 +399,9 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         columns: Columns = self._columns
         if columns.has_text:
             validate_data(self, X, reset=False, skip_check_array=True)
-            encoded = columns.encode(X, name, self._typical if self.handle_unknown == "ignore" else None)
+            encoded = columns.encode(
+                X, name, self._typical if self.handle_unknown == "ignore" else None
+            )
         else:
             encoded = np.asarray(self._as_numbers(X, reset=False))
         check_finite(encoded, columns.encoded_names, name)
@@ -320,13 +409,16 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _as_numbers(self, X: Any, reset: bool) -> Any:
         try:
-            return validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
+            return validate_data(
+                self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
+            )
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
             raise ValueError(
-                f"X is an array that holds text ({error}). Categories are encoded in tables with named columns: give one of "
-                'pandas or polars; in a pipeline, by .set_output(transform="pandas") of the step before.'
+                f"X is an array that holds text ({error}). Categories are encoded in tables with"
+                " named columns: give one of pandas or polars; in a pipeline, by"
+                ' .set_output(transform="pandas") of the step before.'
             ) from error
 
     def _names(self) -> tuple[str, ...]:
@@ -340,29 +432,34 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         if points is None:
             if self.metric != "euclidean":
                 raise ValueError(
-                    f"metric={self.metric!r} needs points_of_interest: learned points know the Euclidean metric only. "
-                    "Give the points, or leave metric='euclidean'."
+                    f"metric={self.metric!r} needs points_of_interest: learned points know the"
+                    " Euclidean metric only. Give the points, or leave metric='euclidean'."
                 )
             return None
         columns: Columns = self._columns
         if is_frame(points):
             points = self._in_order(points)
         elif hasattr(points, "column_names"):
-            raise TypeError(f"points_of_interest must be an array or a pandas or polars table; got {type(points)}.")
+            raise TypeError(
+                "points_of_interest must be an array or a pandas or polars table; got"
+                f" {type(points)}."
+            )
         else:
             try:
                 points = np.asarray(points, dtype=object if columns.has_text else float)
             except (TypeError, ValueError) as error:
-                raise ValueError(f"points_of_interest must be rows of numbers, like X: {error}") from error
+                raise ValueError(
+                    f"points_of_interest must be rows of numbers, like X: {error}"
+                ) from error
         if len(points.shape) != 2:
             raise ValueError(
-                f"points_of_interest must be 2-D, one row for each point; got an array of shape {points.shape}. For one "
-                "point write [[...]]."
+                "points_of_interest must be 2-D, one row for each point; got an array of shape"
+                f" {points.shape}. For one point write [[...]]."
             )
         if points.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"points_of_interest has {points.shape[1]} columns but X has {self.n_features_in_}; give each point in the "
-                "columns of X."
+                f"points_of_interest has {points.shape[1]} columns but X has {self.n_features_in_};"
+                " give each point in the columns of X."
             )
         encoded = np.empty((0, len(columns.encoded_names)))
         if len(points):
@@ -394,14 +491,19 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _routings(self, X: Array) -> Iterator[prediction.Routing]:
         fitted: Problem = self._fitted
-        return (prediction.route(fitted.vicinity, self.posterior_, self._radius, rows) for rows in self._blocks(X))
+        return (
+            prediction.route(fitted.vicinity, self.posterior_, self._radius, rows)
+            for rows in self._blocks(X)
+        )
 
     def _gather(self, X: Any, function: Callable[[prediction.Routing], AnyArray]) -> AnyArray:
         """What a function of the routing says of each row."""
         check_is_fitted(self)
         return np.concatenate([function(routing) for routing in self._routings(self._encode(X))])
 
-    def _gather_readings(self, X: Any, function: Callable[[prediction.Readings], AnyArray]) -> AnyArray:
+    def _gather_readings(
+        self, X: Any, function: Callable[[prediction.Readings], AnyArray]
+    ) -> AnyArray:
         """What a function of the posterior's view says of each row."""
         check_is_fitted(self)
         return np.concatenate([function(readings) for readings in self._readings(self._encode(X))])
@@ -412,7 +514,9 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         return (prediction.read(vicinity, lookup, posterior, rows) for rows in self._blocks(X))
 
     def _in_all_columns(self) -> tuple[Array, Array]:
-        """Coefficients and centres, standardised, one row for each model or locality; 0 for columns that are constant."""
+        """Coefficients and centers, standardized, one row for each model or locality; 0 for columns
+        that are constant.
+        """
         fitted, posterior = self._fitted, self.posterior_
         n, d = posterior.n_localities, len(fitted.varies)
         coef, center = np.zeros((n + 1, d)), np.zeros((n, d))
@@ -422,10 +526,16 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         center[:, fitted.varies] = posterior.center
         return coef, center
 
-    # -- checks -------------------------------------------------------------------------------------------------------
+    # -- checks ------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        for name, low in (("n_localities", 0), ("max_localities", 1), ("n_starts", 1), ("max_iter", 1), ("verbose", 0)):
+        for name, low in (
+            ("n_localities", 0),
+            ("max_localities", 1),
+            ("n_starts", 1),
+            ("max_iter", 1),
+            ("verbose", 0),
+        ):
             value = getattr(self, name)
             if name == "n_localities" and isinstance(value, str) and value == "auto":
                 continue
@@ -435,13 +545,23 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
                 words = "'auto' or an integer" if name == "n_localities" else "an integer"
                 raise ValueError(f"{name} must be {words} >= {low}; got {value!r}.")
         if self.max_time is not None and not (
-            isinstance(self.max_time, Real) and not isinstance(self.max_time, bool) and float(self.max_time) > 0
+            isinstance(self.max_time, Real)
+            and not isinstance(self.max_time, bool)
+            and float(self.max_time) > 0
         ):
-            raise ValueError(f"max_time must be None or a positive number of seconds; got {self.max_time!r}.")
-        if self.tol is not None and not (isinstance(self.tol, Real) and not isinstance(self.tol, bool) and float(self.tol) >= 0):
+            raise ValueError(
+                f"max_time must be None or a positive number of seconds; got {self.max_time!r}."
+            )
+        if self.tol is not None and not (
+            isinstance(self.tol, Real) and not isinstance(self.tol, bool) and float(self.tol) >= 0
+        ):
             raise ValueError(f"tol must be None or a number >= 0; got {self.tol!r}.")
-        if not (isinstance(self.validation_fraction, Real) and 0 < float(self.validation_fraction) < 1):
-            raise ValueError(f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}.")
+        if not (
+            isinstance(self.validation_fraction, Real) and 0 < float(self.validation_fraction) < 1
+        ):
+            raise ValueError(
+                f"validation_fraction must lie between 0 and 1; got {self.validation_fraction!r}."
+            )
         for name, allowed in (
             ("solver", tuple(SOLVERS)),
             ("overlap", prediction.OVERLAPS),
@@ -456,22 +576,33 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             if name == "standardize" and isinstance(value, Units):
                 continue
             if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}."
+                )
         if self.prior is not None and not isinstance(self.prior, Prior):
-            raise ValueError(f"prior must be None or a motlm.Prior; got {type(self.prior).__name__}.")
+            raise ValueError(
+                f"prior must be None or a motlm.Prior; got {type(self.prior).__name__}."
+            )
         if isinstance(self.metric, str) and self.metric == "precomputed":
-            raise ValueError("metric='precomputed' has no rows to measure when predicting; give a metric by name, or a function.")
+            raise ValueError(
+                "metric='precomputed' has no rows to measure when predicting; give a metric by"
+                " name, or a function."
+            )
 
     def _check_units(self, units: Units, names: tuple[str, ...]) -> None:
         """Units given by the user must be of these columns; a classifier's target has none."""
-        if np.shape(units.center) != (len(names),) or np.shape(units.inverse_scale) != (len(names),):
+        if np.shape(units.center) != (len(names),) or np.shape(units.inverse_scale) != (
+            len(names),
+        ):
             raise ValueError(
-                f"standardize has units of {np.size(units.center)} columns, but X has {len(names)} (encoded: "
-                f"{', '.join(names[:5])}{', ..' if len(names) > 5 else ''}); take them from rows like X by Units.of_rows."
+                f"standardize has units of {np.size(units.center)} columns, but X has {len(names)}"
+                f" (encoded: {', '.join(names[:5])}{', ..' if len(names) > 5 else ''}); take them"
+                " from rows like X by Units.of_rows."
             )
         if not self._scale_target and (units.target_center, units.target_scale) != (0.0, 1.0):
             raise ValueError(
-                "standardize has units of a target, which a classifier has not; leave the target out of Units.of_rows."
+                "standardize has units of a target, which a classifier has not; leave the target"
+                " out of Units.of_rows."
             )
 
     def _temperatures(self) -> tuple[float, ...]:
@@ -482,15 +613,20 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             values = np.atleast_1d(np.asarray(given, dtype=float)).ravel()
         except (TypeError, ValueError):
             values = np.empty(0)
-        if isinstance(given, bool) or len(values) == 0 or not (np.isfinite(values).all() and (values > 0).all()):
+        if (
+            isinstance(given, bool)
+            or len(values) == 0
+            or not (np.isfinite(values).all() and (values > 0).all())
+        ):
             raise ValueError(
-                "inverse_temperature (lambda', a multiple of the number of rows) must be 'auto', a positive number or a sequence "
-                f"of them; got {given!r}."
+                "inverse_temperature (lambda', a multiple of the number of rows) must be 'auto', a"
+                f" positive number or a sequence of them; got {given!r}."
             )
         if self.select == "bound" and self._scale_target and len(set(values)) > 1:
             raise ValueError(
-                "select='bound' compares objectives of one lambda, so that regression needs one inverse_temperature; got "
-                f"{_listed(tuple(map(float, values)))}. Give one number, or select='held-out'."
+                "select='bound' compares objectives of one lambda, so that regression needs one"
+                f" inverse_temperature; got {_listed(tuple(map(float, values)))}. Give one number,"
+                " or select='held-out'."
             )
         return tuple(map(float, dict.fromkeys(values)))
 
@@ -499,25 +635,31 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             return np.ones(np.shape(X)[0])
         given = np.asarray(sample_weight)
         if given.ndim and not given.any():
-            raise ValueError("all of sample_weight are zero, so that no row is left to fit on; give some row a positive weight.")
+            raise ValueError(
+                "all of sample_weight are zero, so that no row is left to fit on; give some row a"
+                " positive weight."
+            )
         weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64), dtype=float)
         if (weight < 0).any():
             first = int(np.flatnonzero(weight < 0)[0])
             raise ValueError(
-                f"Negative values in sample_weight: {int((weight < 0).sum())} of them, the first {weight[first]:g} at row "
-                f"{first}; weights must be >= 0."
+                f"Negative values in sample_weight: {int((weight < 0).sum())} of them, the first"
+                f" {weight[first]:g} at row {first}; weights must be >= 0."
             )
         return weight
 
     def _warn_of_constants(self, names: tuple[str, ...], varies: Booleans, n: int) -> None:
         constant = [name for name, varying in zip(names, varies, strict=True) if not varying]
         shown = ", ".join(map(repr, constant[:5])) + (", .." if len(constant) > 5 else "")
-        text = f"constant in all training rows: {shown}. Such a column gets coefficient 0 and counts nowhere; leave it out of X"
+        text = (
+            f"constant in all training rows: {shown}. Such a column gets coefficient 0 and counts"
+            " nowhere; leave it out of X"
+        )
         if n and not varies.any():
             text += f". No column varies, so instead of {n} localities there is one constant model"
         warnings.warn(text + ".", stacklevel=4)
 
-    # -- each estimator's own -----------------------------------------------------------------------------------------
+    # -- each estimator's own ----------------------------------------------------------------------
 
     def _free_coef_scale(self) -> bool:
         return True
@@ -528,10 +670,11 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _store_more(self, table: Table) -> None:
         """What one of the estimators keeps besides."""
 
-    # -- files --------------------------------------------------------------------------------------------------------
+    # -- files -------------------------------------------------------------------------------------
 
     def save(self, path: Any, *, overwrite: bool = True) -> Any:
-        """Write the fitted model to a JSON file that people can read; `motlm.load` reads it, to the last bit.
+        """Write the fitted model to a JSON file that people can read; `motlm.load` reads it, to the
+        last bit.
 
         Parameters
         ----------
@@ -560,7 +703,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         return save(self, path, overwrite)
 
     def to_python(self, name: str = "predict") -> str:
-        """Source of a Python function without dependencies that predicts for one row, a mapping of column names to values.
+        """Source of a Python function without dependencies that predicts for one row, a mapping of
+        column names to values.
 
         Parameters
         ----------
@@ -587,7 +731,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         return exports.to_python(self, name)
 
     def to_sql(self) -> str:
-        """One standard SQL expression whose value is the prediction for a row of a table; NULL where it cannot be given.
+        """One standard SQL expression whose value is the prediction for a row of a table; NULL
+        where it cannot be given.
 
         Returns
         -------
@@ -601,7 +746,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
         >>> model = mixture.fit(X, y)
         >>> model.to_sql()  # doctest: +ELLIPSIS
-        'CASE WHEN "x0" IS NULL THEN NULL ELSE CASE WHEN ... <= ... THEN (...) ELSE (...) END * ... + ... END'
+        'CASE WHEN "x0" IS NULL THEN NULL ELSE CASE WHEN ... <= ... THEN (...) ELSE (...) END * ...
+        + ... END'
         """
         check_is_fitted(self)
         return exports.to_sql(self)
@@ -626,7 +772,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return exports.to_onnx(self)
 
-    # -- reading a fitted model ---------------------------------------------------------------------------------------
+    # -- reading a fitted model --------------------------------------------------------------------
 
     def membership(self, X: Any) -> Booleans:
         """Which localities contain each row: distance <= radius, where membership is at least 1/2.
@@ -700,7 +846,9 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         >>> model.apply([[0.0], [1.5]])
         array([0, 1])
         """
-        return self._gather(X, prediction.nearest_model if self.overlap == "nearest" else prediction.mean_model)
+        return self._gather(
+            X, prediction.nearest_model if self.overlap == "nearest" else prediction.mean_model
+        )
 
 
 def _listed(values: Sequence[float]) -> str:
@@ -711,48 +859,53 @@ _PARAMETERS = """
     Parameters
     ----------
     n_localities : int or "auto", default=2
-        How many balls to search for. 0 is one linear model. "auto" grows the mixture one ball at a time, up to
-        `max_localities` or until two more bring nothing, and takes the number that does best (see `select`). Ignored where
-        points_of_interest are given.
+        How many balls to search for. 0 is one linear model. "auto" grows the mixture one ball at a
+        time, up to `max_localities` or until two more bring nothing, and takes the number that does
+        best (see `select`). Ignored where points_of_interest are given.
     max_localities : int, default=8
         Most balls that "auto" tries.
     points_of_interest : array or DataFrame of (n_localities, n_features), default=None
-        Centres of the localities, in the columns and units of X. They stay where they are; only radii and models are learned.
-        None: the centres are learned too.
+        Centers of the localities, in the columns and units of X. They stay where they are; only
+        radii and models are learned. None: the centers are learned too.
     metric : str or callable, default="euclidean"
-        Distance between (standardised) rows and points. With given points any metric that scikit-learn's
-        `pairwise_distances` knows by name, or a function of two rows; learned points are Euclidean.
+        Distance between (standardized) rows and points. With given points any metric that
+        scikit-learn's `pairwise_distances` knows by name, or a function of two rows; learned points
+        are Euclidean.
     inverse_temperature : "auto", float or sequence of float, default="auto"
-        The paper's lambda', where lambda = lambda' * (sum of weights) divides the KL divergence. Of a sequence, or of
-        "auto" ({auto}), {which} is taken, and the model refitted on all rows.
+        The paper's lambda', where lambda = lambda' * (sum of weights) divides the KL divergence. Of
+        a sequence, or of "auto" ({auto}), {which} is taken, and the model refitted on all rows.
     select : "held-out" or "bound", default="held-out"
-        How n_localities and inverse_temperature are chosen: by the score of held-out rows (or of `X_val`), or, without
-        holding any out, by {bound}.
+        How n_localities and inverse_temperature are chosen: by the score of held-out rows (or of
+        `X_val`), or, without holding any out, by {bound}.
     validation_fraction : float, default=0.2
         Share of the rows that is held out to choose by.
     solver : "lbfgs" or "nadam", default="lbfgs"
         "nadam" is the paper's solver with its random starts, learning rates and stopping rule.
     n_starts : int, default=8
-        Effort of the search. "lbfgs": starts that are polished for a few steps, of ten times as many that are drawn, in
-        each of the ways to come by a mixture; the best are searched to the end. "nadam": random starts.
+        Effort of the search. "lbfgs": starts that are polished for a few steps, of ten times as
+        many that are drawn, in each of the ways to come by a mixture; the best are searched to the
+        end. "nadam": random starts.
     max_iter : int, default=1000
         Most steps of one search.
     tol : float, default=None
-        Relative decrease of the objective at which a search stops; None is the solver's own (1e-5 for ten steps of "lbfgs",
-        0.05 for 40 of "nadam").
+        Relative decrease of the objective at which a search stops; None is the solver's own (1e-5
+        for ten steps of "lbfgs", 0.05 for 40 of "nadam").
     max_time : float, default=None
-        Seconds after which the search stops with the best model found so far, and a warning. Ctrl-C does the same.
+        Seconds after which the search stops with the best model found so far, and a warning. Ctrl-C
+        does the same.
     warm_start : bool, default=False
-        Whether to go on from the model of the last fit: its localities, number and `inverse_temperature_` (balls are added or
-        dropped where n_localities has changed) are searched on, without looking for others.{coef_scale}
+        Whether to go on from the model of the last fit: its localities, number and
+        `inverse_temperature_` (balls are added or dropped where n_localities has changed) are
+        searched on, without looking for others.{coef_scale}
     overlap : "nearest" or "mean", default="nearest"
-        Which of several applicable local models speaks: that of the nearest centre, or all, by the mean of their scores.
+        Which of several applicable local models speaks: that of the nearest center, or all, by the
+        mean of their scores.
     standardize : bool or Units, default=True
-        Whether to bring all columns to mean 0 and standard deviation 1 first. The priors expect that. Everything is
-        reported in the user's units all the same. `Units.of_rows` takes means and deviations from other rows, as a certificate
-        without a split needs them.
+        Whether to bring all columns to mean 0 and standard deviation 1 first. The priors expect
+        that. Everything is reported in the user's units all the same. `Units.of_rows` takes means
+        and deviations from other rows, as a certificate without a split needs them.
     prior : Prior, default=None
-        Prior laws, in standardised units; None for the paper's.
+        Prior laws, in standardized units; None for the paper's.
     handle_unknown : "error" or "ignore", default="error"
         What to do with a category that fit did not see. Ignored, it counts as the training average.
     n_jobs : int, default=None
@@ -765,15 +918,15 @@ _PARAMETERS = """
     Attributes
     ----------
     localities_ : list of Locality
-        Each with center, half_width, coef, intercept, n_rows and formula(), in the user's units, and with radius and
-        radius_mean, which are distances between standardised rows. A locality that no training row belongs to is dropped,
-        with a warning.
+        Each with center, half_width, coef, intercept, n_rows and formula(), in the user's units,
+        and with radius and radius_mean, which are distances between standardized rows. A locality
+        that no training row belongs to is dropped, with a warning.
     exterior_ : LocalModel
         The linear model of the rows that no locality contains.
     posterior_ : Posterior
-        All laws learned, in standardised units.
+        All laws learned, in standardized units.
     objective_, gibbs_risk_, kl_ : float
-        What was minimised, L_S(Q) + KL / lambda, and its parts{units}.
+        What was minimized, L_S(Q) + KL / lambda, and its parts{units}.
     inverse_temperature_ : float
         lambda', given or chosen.
     path_ : list of Record
@@ -787,7 +940,7 @@ _PARAMETERS = """
 
 _OBJECTIVE = r"""    Notes
     -----
-    Training minimises, over the laws Q of all parameters and with the prior P,
+    Training minimizes, over the laws Q of all parameters and with the prior P,
 
     .. math::
 
@@ -795,11 +948,11 @@ _OBJECTIVE = r"""    Notes
 
     .. math::
 
-        L_S(Q) = \frac{1}{\sum_j \alpha_j} \sum_j \alpha_j \Big[ \sum_{i=1}^n \omega_i(x_j) \, \ell_i(x_j, y_j)
-        + \ell_{ext}(x_j, y_j) \prod_{i=1}^n \big(1 - \omega_i(x_j)\big) \Big],
+        L_S(Q) = \frac{1}{\sum_j \alpha_j} \sum_j \alpha_j \Big[ \sum_{i=1}^n \omega_i(x_j) \,
+        \ell_i(x_j, y_j) + \ell_{ext}(x_j, y_j) \prod_{i=1}^n \big(1 - \omega_i(x_j)\big) \Big],
 
     where :math:`\alpha_j` are the weights of the rows, :math:`\omega_i(x)` is the probability that ball i contains the row, and
-    :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local models and of the exterior one. For a standardised row x the
+    :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local models and of the exterior one. For a standardized row x the
     score :math:`s_i` of model i is normal with mean :math:`m_i = w_i \cdot x + b_i` and variance
     :math:`v_i = \rho_i^2 |x|^2 + \sigma_i^2`, so that its loss has a closed form.
 """
@@ -809,17 +962,22 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
     __doc__ = (
         """Binary classification by a few linear models, each in a ball, and one outside.
 
-    Minimises the PAC-Bayes objective of "Mixtures of Transparent Local Models" (Diaby, Duchesne and Marchand) in closed form.
+    Minimizes the PAC-Bayes objective of "Mixtures of Transparent Local Models" (Diaby, Duchesne and
+    Marchand) in closed form.
 """
         + _PARAMETERS.format(
             auto=_listed(CLASSIFICATION_TEMPERATURES),
-            which="the smallest that held-out rows do not tell from the best (by a standard error of the difference)",
+            which=(
+                "the smallest that held-out rows do not tell from the best (by a standard error of"
+                " the difference)"
+            ),
             coef_scale="""
     coef_scale : "free" or "unit", default="free"
-        Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free has the lower minimum.
+        Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free
+        has the lower minimum.
     combine : "sum" or "any", default="sum"
-        The loss of a row to which several models apply: the sum of theirs, as in the paper, or the probability that any of
-        them errs, which is never more.""",
+        The loss of a row to which several models apply: the sum of theirs, as in the paper, or the
+        probability that any of them errs, which is never more.""",
             units="",
             bound="Catoni's bound on the risk",
         )
@@ -837,9 +995,10 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
     With ``combine="any"`` the bracket is :math:`1 - \prod_i (1 - \omega_i \ell_i) + \ell_{ext} \prod_i (1 - \omega_i)`, the
     probability that some applicable model errs.
 
-    `predict` asks one model for each row: of the balls that contain it (distance at most `radius`) the one with the nearest
-    centre, or, where none does, the exterior model. The label is the sign of its mean score. With ``overlap="mean"`` it is the
-    sign of the mean of the scores of all balls that contain the row.
+    `predict` asks one model for each row: of the balls that contain it (distance at most `radius`)
+    the one with the nearest center, or, where none does, the exterior model. The label is the sign
+    of its mean score. With ``overlap="mean"`` it is the sign of the mean of the scores of all balls
+    that contain the row.
 
     Examples
     --------
@@ -858,7 +1017,9 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
     _scale_target = False
     _auto_temperatures = CLASSIFICATION_TEMPERATURES
     _anchor = 2.0  # tuned on one split of Banana and Phoneme
-    _standard_errors = 1.0  # Breiman's constant; ten splits of KEEL's eight sets spoke for having the rule
+    _standard_errors = (
+        1.0  # Breiman's constant; ten splits of KEEL's eight sets spoke for having the rule
+    )
 
     def __init__(
         self,
@@ -914,7 +1075,9 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> LocalMixtureClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
+    ) -> LocalMixtureClassifier:
         """Learn localities and models.
 
         Parameters
@@ -924,7 +1087,8 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         sample_weight : array of (n_rows,), default=None
             An integer weight is the same as repeating the row.
         X_val, y_val : like X and y, default=None
-            Rows on which to choose n_localities and inverse_temperature, instead of some that are held out of X.
+            Rows on which to choose n_localities and inverse_temperature, instead of some that are
+            held out of X.
 
         Returns
         -------
@@ -956,12 +1120,14 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         classes = np.unique(labels)
         if len(classes) > 2:
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {type_of_target(labels)}. It has "
-                f"{len(classes)} classes; wrap the model in sklearn.multiclass.OneVsRestClassifier."
+                "Only binary classification is supported. The type of the target is"
+                f" {type_of_target(labels)}. It has {len(classes)} classes; wrap the model in"
+                " sklearn.multiclass.OneVsRestClassifier."
             )
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only, {classes[0]!r}, in {len(labels)} rows of positive weight; a classifier needs two classes."
+                f"y has one class only, {classes[0]!r}, in {len(labels)} rows of positive weight; a"
+                " classifier needs two classes."
             )
         if not np.array_equal(getattr(self, "classes_", classes), classes):
             self.__dict__.pop("_fitted", None)  # no warm start from a model of other labels
@@ -976,7 +1142,8 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         strange = ~np.isin(labels, self.classes_)
         if strange.any():
             raise ValueError(
-                f"y_val has the label {labels[strange].tolist()[0]!r}, which y has not; its labels are {self.classes_.tolist()}."
+                f"y_val has the label {labels[strange].tolist()[0]!r}, which y has not; its labels"
+                f" are {self.classes_.tolist()}."
             )
         return np.where(labels == self.classes_[1], 1.0, -1.0)
 
@@ -987,7 +1154,8 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         return self.combine
 
     def decision_function(self, X: Any) -> Array:
-        """The posterior's vote as a normal quantile, Phi^-1 of `predict_proba`; positive where it favours `classes_[1]`.
+        """The posterior's vote as a normal quantile, Phi^-1 of `predict_proba`; positive where it
+        favors `classes_[1]`.
 
         Parameters
         ----------
@@ -1012,7 +1180,9 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         return np.asarray(np.where(positive < negative, ndtri(positive), -ndtri(negative)))
 
     def _votes(self, X: Any) -> Array:
-        return np.asarray(self._gather_readings(X, lambda readings: np.column_stack(prediction.votes(readings)))).T
+        return np.asarray(
+            self._gather_readings(X, lambda readings: np.column_stack(prediction.votes(readings)))
+        ).T
 
     def predict(self, X: Any) -> AnyArray:
         """Label given by the model that speaks for each row (see `apply`, and `overlap`).
@@ -1040,10 +1210,11 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         return np.asarray(self.classes_[positive.astype(int)])
 
     def predict_proba(self, X: Any) -> Array:
-        """The posterior's vote: memberships times the probability that each model's random score is positive.
+        """The posterior's vote: memberships times the probability that each model's random score is
+        positive.
 
-        It weighs all models by how likely the row is to be theirs, so that near the edge of a ball it may favour the
-        other label than `predict`, which lets the models speak that apply.
+        It weighs all models by how likely the row is to be theirs, so that near the edge of a ball
+        it may favor the other label than `predict`, which lets the models speak that apply.
 
         Parameters
         ----------
@@ -1090,7 +1261,9 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         >>> model.ambiguous([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]])
         array([False, False, False])
         """
-        return self._gather(X, lambda routing: prediction.spread(routing, (routing.mean > 0).astype(float)) > 0)
+        return self._gather(
+            X, lambda routing: prediction.spread(routing, (routing.mean > 0).astype(float)) > 0
+        )
 
     def predict_set(self, X: Any) -> list[AnyArray]:
         """All labels that applicable models give, for each row.
@@ -1117,7 +1290,9 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
 
         def some(routing: prediction.Routing) -> Booleans:
             positive, applicable = routing.mean > 0, routing.applicable
-            return np.column_stack([(applicable & ~positive).any(axis=0), (applicable & positive).any(axis=0)])
+            return np.column_stack(
+                [(applicable & ~positive).any(axis=0), (applicable & positive).any(axis=0)]
+            )
 
         return [self.classes_[row] for row in self._gather(X, some)]
 
@@ -1126,14 +1301,17 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
     __doc__ = (
         """Regression by a few linear models, each in a ball, and one outside.
 
-    Minimises the PAC-Bayes objective of "Mixtures of Transparent Local Models" (Diaby, Duchesne and Marchand) in closed form. The
-    target is centred and scaled inside.
+    Minimizes the PAC-Bayes objective of "Mixtures of Transparent Local Models" (Diaby, Duchesne and
+    Marchand) in closed form. The target is centered and scaled inside.
 """
         + _PARAMETERS.format(
             auto=_listed(REGRESSION_TEMPERATURES),
             which="the one that predicts held-out rows best",
             coef_scale="",
-            units=", in squared units of the target: ``objective_ = gibbs_risk_ + target_scale_**2 * kl_ / lambda``",
+            units=(
+                ", in squared units of the target: ``objective_ = gibbs_risk_ + target_scale_**2 *"
+                " kl_ / lambda``"
+            ),
             bound="the objective, which needs one inverse_temperature",
         )
         + r"""    target_scale_ : float
@@ -1143,15 +1321,15 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
 
 """
         + _OBJECTIVE
-        + r"""    It is the squared loss, of the standardised target:
+        + r"""    It is the squared loss, of the standardized target:
 
     .. math::
 
         \ell_i(x, y) = E (s_i - y)^2 = (m_i - y)^2 + v_i.
 
-    `predict` asks one model for each row: of the balls that contain it (distance at most `radius`) the one with the nearest
-    centre, or, where none does, the exterior model. With ``overlap="mean"`` it is the mean of what all balls that contain the
-    row say.
+    `predict` asks one model for each row: of the balls that contain it (distance at most `radius`)
+    the one with the nearest center, or, where none does, the exterior model. With
+    ``overlap="mean"`` it is the mean of what all balls that contain the row say.
 
     Examples
     --------
@@ -1170,7 +1348,9 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
     _scale_target = True
     _auto_temperatures = REGRESSION_TEMPERATURES
     _anchor = 16.0  # tuned on one split of Stock
-    _standard_errors = 0.0  # squared errors have long tails: what seems worse by a standard error often is
+    _standard_errors = (
+        0.0  # squared errors have long tails: what seems worse by a standard error often is
+    )
 
     def __init__(
         self,
@@ -1217,7 +1397,9 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> LocalMixtureRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
+    ) -> LocalMixtureRegressor:
         """Learn localities and models.
 
         Parameters
@@ -1227,7 +1409,8 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         sample_weight : array of (n_rows,), default=None
             An integer weight is the same as repeating the row.
         X_val, y_val : like X and y, default=None
-            Rows on which to choose n_localities and inverse_temperature, instead of some that are held out of X.
+            Rows on which to choose n_localities and inverse_temperature, instead of some that are
+            held out of X.
 
         Returns
         -------
@@ -1251,7 +1434,12 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         check_consistent_length(counted, y)
         target = y[counted]
         check_finite(target[:, None], ("y",), "y")
-        self._fit(Table(encoded, target, weight), points, names, lambda: self._validation(X_val, y_val, self._numbers))
+        self._fit(
+            Table(encoded, target, weight),
+            points,
+            names,
+            lambda: self._validation(X_val, y_val, self._numbers),
+        )
         return self
 
     def _numbers(self, y: Any) -> Array:
@@ -1261,7 +1449,10 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
 
     def _store_more(self, table: Table) -> None:
         self.target_scale_ = self._fitted.units.target_scale
-        residual = np.concatenate([self._predicted(routing) for routing in self._routings(table.X)]) - table.target
+        residual = (
+            np.concatenate([self._predicted(routing) for routing in self._routings(table.X)])
+            - table.target
+        )
         self.residual_scale_ = float(np.sqrt(np.average(residual**2, weights=table.weight)))
 
     def _in_units(self, said: Array) -> Array:
@@ -1317,8 +1508,13 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         array([False, False])
         """
         if tolerance is not None and not tolerance >= 0:
-            raise ValueError(f"tolerance must be a number >= 0, in the units of the target; got {tolerance!r}.")
-        apart = self._gather(X, lambda routing: prediction.spread(routing, routing.mean)) * self.target_scale_
+            raise ValueError(
+                f"tolerance must be a number >= 0, in the units of the target; got {tolerance!r}."
+            )
+        apart = (
+            self._gather(X, lambda routing: prediction.spread(routing, routing.mean))
+            * self.target_scale_
+        )
         return np.asarray(apart > (self.residual_scale_ if tolerance is None else tolerance))
 
     def predict_set(self, X: Any) -> list[Array]:

@@ -1,6 +1,8 @@
-"""Models as code of other systems: a Python function without dependencies, an SQL expression, an ONNX graph.
+"""Models as code of other systems: a Python function without dependencies, an SQL expression, an
+ONNX graph.
 
-Each computes what `predict` says from the model's own numbers. They know Euclidean, Manhattan and (Python, ONNX) Chebyshev balls.
+Each computes what `predict` says from the model's own numbers. They know Euclidean, Manhattan and
+(Python, ONNX) Chebyshev balls.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ class ExportError(ValueError):
 
 @dataclass(frozen=True)
 class _Numbers:
-    """What predicting takes, in standardised units; columns that count nowhere are left out."""
+    """What predicting takes, in standardized units; columns that count nowhere are left out."""
 
     columns: list[tuple[str, int, tuple[Any, ...] | None]]  # name, first encoded column, levels
     used: list[int]  # encoded columns
@@ -57,22 +59,41 @@ def _numbers(model: Any, metrics: tuple[str, ...]) -> _Numbers:
     coef, center = model._in_all_columns()
     columns, start = [], 0
     for name, levels in zip(model._columns.names, model._columns.levels, strict=True):
-        plain = None if levels is None else tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
+        plain = (
+            None
+            if levels is None
+            else tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
+        )
         columns.append((name, start, plain))
         start += 1 if levels is None else len(levels) - 1
-    family = "manhattan" if metric in _MANHATTAN else "euclidean" if metric in _EUCLIDEAN else metric
+    family = (
+        "manhattan" if metric in _MANHATTAN else "euclidean" if metric in _EUCLIDEAN else metric
+    )
     return _Numbers(
-        columns, used, units.center[used], units.inverse_scale[used], model._typical[used], coef[:, used], posterior.intercept,
-        center[:, used], np.where(model._radius > 0, model._radius, -1.0), family, model.overlap,
-        model.classes_.tolist() if hasattr(model, "classes_") else None, units.target_center, units.target_scale,
+        columns,
+        used,
+        units.center[used],
+        units.inverse_scale[used],
+        model._typical[used],
+        coef[:, used],
+        posterior.intercept,
+        center[:, used],
+        np.where(model._radius > 0, model._radius, -1.0),
+        family,
+        model.overlap,
+        model.classes_.tolist() if hasattr(model, "classes_") else None,
+        units.target_center,
+        units.target_scale,
         model.handle_unknown,
-    )  # fmt: skip
+    )
 
 
 def to_python(model: Any, name: str = "predict") -> str:
-    """Source of a function of one row, a mapping of column names to values, that returns the prediction.
+    """Source of a function of one row, a mapping of column names to values, that returns the
+    prediction.
 
-    It needs nothing but Python. A missing value, or a category that the model refuses, is a ValueError.
+    It needs nothing but Python. A missing value, or a category that the model refuses, is a
+    ValueError.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"name must be a Python name; got {name!r}.")
@@ -80,16 +101,26 @@ def to_python(model: Any, name: str = "predict") -> str:
     place = {j: k for k, j in enumerate(one.used)}
     lines = [
         f"def {name}(row):",
-        '    """Written by motlm; the prediction for one row, a mapping of column names to values."""',
+        (
+            '    """Written by motlm; the prediction for one row, a mapping of column names to'
+            ' values."""'
+        ),
         "    x = []",
     ]
     for column, start, levels in one.columns:
         if levels is None:
             lines.append(f"    value = row[{column!r}]")
-            lines.append("    if value is None or value != value or value in (float('inf'), float('-inf')):")
-            lines.append(f"        raise ValueError({f'column {column!r} is missing or infinite'!r})")
+            lines.append(
+                "    if value is None or value != value or value in (float('inf'), float('-inf')):"
+            )
+            lines.append(
+                f"        raise ValueError({f'column {column!r} is missing or infinite'!r})"
+            )
             if start in place:
-                lines.append(f"    x.append((value - {_float(one.origin[place[start]])}) * {_float(one.scale[place[start]])})")
+                lines.append(
+                    f"    x.append((value - {_float(one.origin[place[start]])}) *"
+                    f" {_float(one.scale[place[start]])})"
+                )
             continue
         known = tuple(levels)
         lines.append(f"    value = row[{column!r}]")
@@ -98,12 +129,17 @@ def to_python(model: Any, name: str = "predict") -> str:
         lines.append(f"    known = value in {known!r}")
         if one.unknown == "error":
             lines.append("    if not known:")
-            lines.append(f"        raise ValueError({f'column {column!r}: unknown category '!r} + repr(value))")
+            lines.append(
+                f"        raise ValueError({f'column {column!r}: unknown category '!r} +"
+                " repr(value))"
+            )
         for k, level in enumerate(known[1:]):
             if start + k in place:
                 p = place[start + k]
                 hot = f"(1.0 if value == {level!r} else 0.0) if known else {_float(one.typical[p])}"
-                lines.append(f"    x.append((({hot}) - {_float(one.origin[p])}) * {_float(one.scale[p])})")
+                lines.append(
+                    f"    x.append((({hot}) - {_float(one.origin[p])}) * {_float(one.scale[p])})"
+                )
     lines.append(f"    centers = {_nested(one.center)}")
     lines.append(f"    radii = {_nested(one.radius)}")
     lines.append(f"    coefs = {_nested(one.coef)}")
@@ -116,10 +152,14 @@ def to_python(model: Any, name: str = "predict") -> str:
     lines.append(f"    away = [{measure} for center in centers]")
     lines.append("    inside = [i for i, radius in enumerate(radii) if away[i] <= radius]")
     if one.overlap == "nearest":
-        lines.append("    speaking = [min(inside, key=lambda i: away[i])] if inside else [len(centers)]")
+        lines.append(
+            "    speaking = [min(inside, key=lambda i: away[i])] if inside else [len(centers)]"
+        )
     else:
         lines.append("    speaking = inside or [len(centers)]")
-    lines.append("    scores = [intercepts[i] + sum(a * b for a, b in zip(coefs[i], x)) for i in speaking]")
+    lines.append(
+        "    scores = [intercepts[i] + sum(a * b for a, b in zip(coefs[i], x)) for i in speaking]"
+    )
     lines.append("    score = sum(scores) / len(scores)")
     if one.classes is None:
         lines.append(f"    return score * {_float(one.target_scale)} + {_float(one.target_center)}")
@@ -129,8 +169,9 @@ def to_python(model: Any, name: str = "predict") -> str:
 
 
 def to_sql(model: Any) -> str:
-    """One standard SQL expression of the table's columns whose value is the prediction; NULL where a column is NULL, or holds a
-    category that the model refuses."""
+    """One standard SQL expression of the table's columns whose value is the prediction; NULL where
+    a column is NULL, or holds a category that the model refuses.
+    """
     one = _numbers(model, (*_EUCLIDEAN, *_MANHATTAN))
     place = {j: k for k, j in enumerate(one.used)}
     z: list[str] = [""] * len(one.used)
@@ -141,7 +182,10 @@ def to_sql(model: Any) -> str:
         if levels is None:
             if start in place:
                 p = place[start]
-                z[p] = f"((CAST({name} AS DOUBLE PRECISION) - {_number(one.origin[p])}) * {_number(one.scale[p])})"
+                z[p] = (
+                    f"((CAST({name} AS DOUBLE PRECISION) - {_number(one.origin[p])}) *"
+                    f" {_number(one.scale[p])})"
+                )
             continue
         if one.unknown == "error":
             refused.append(f"{name} NOT IN ({', '.join(_literal(level) for level in levels)})")
@@ -164,16 +208,27 @@ def to_sql(model: Any) -> str:
     def away(i: int) -> str:
         """The distance, or its square, which compares alike."""
         gaps = [f"({z[k]} - {_number(value)})" for k, value in enumerate(one.center[i])]
-        terms = [f"{gap} * {gap}" for gap in gaps] if one.metric == "euclidean" else [f"ABS({gap})" for gap in gaps]
+        terms = (
+            [f"{gap} * {gap}" for gap in gaps]
+            if one.metric == "euclidean"
+            else [f"ABS({gap})" for gap in gaps]
+        )
         return "(" + " + ".join(terms or ["0.0"]) + ")"
 
     n = len(one.center)
-    reach = [_number(radius * abs(radius) if one.metric == "euclidean" else radius) for radius in one.radius]
+    reach = [
+        _number(radius * abs(radius) if one.metric == "euclidean" else radius)
+        for radius in one.radius
+    ]
     inside = [f"{away(i)} <= {reach[i]}" for i in range(n)]
     if one.overlap == "nearest" or n < 2:
         branches = []
         for i in range(n):
-            rivals = [f"({away(j)} > {reach[j]} OR {away(i)} {'<' if j < i else '<='} {away(j)})" for j in range(n) if j != i]
+            rivals = [
+                f"({away(j)} > {reach[j]} OR {away(i)} {'<' if j < i else '<='} {away(j)})"
+                for j in range(n)
+                if j != i
+            ]
             branches.append(f"WHEN {' AND '.join([inside[i], *rivals])} THEN {score(i)}")
         said = f"CASE {' '.join(branches)} ELSE {score(n)} END" if branches else score(n)
     else:
@@ -184,25 +239,33 @@ def to_sql(model: Any) -> str:
     if one.classes is None:
         answer = f"{said} * {_number(one.target_scale)} + {_number(one.target_center)}"
     else:
-        answer = f"CASE WHEN {said} > 0 THEN {_literal(one.classes[1])} ELSE {_literal(one.classes[0])} END"
+        answer = (
+            f"CASE WHEN {said} > 0 THEN {_literal(one.classes[1])} ELSE"
+            f" {_literal(one.classes[0])} END"
+        )
     text = f"CASE WHEN {' OR '.join(refused)} THEN NULL ELSE {answer} END"
     if len(text) > _LONGEST:
         raise ExportError(
-            f"the expression would have {len(text)} characters, more than the {_LONGEST} that databases take: the model has too "
-            "many categories for its number of localities. Use to_python or to_onnx, or fewer localities."
+            f"the expression would have {len(text)} characters, more than the {_LONGEST} that"
+            " databases take: the model has too many categories for its number of localities. Use"
+            " to_python or to_onnx, or fewer localities."
         )
     return text
 
 
 def to_onnx(model: Any) -> Any:
-    """An ONNX model of columns of numbers: input X, (rows, columns) of doubles; outputs `score`, and for a classifier `label`,
-    0 or 1 for the two classes in order."""
+    """An ONNX model of columns of numbers: input X, (rows, columns) of doubles; outputs `score`,
+    and for a classifier `label`, 0 or 1 for the two classes in order.
+    """
     try:
         from onnx import TensorProto, checker, helper, numpy_helper
     except ImportError as error:
         raise ImportError("to_onnx needs onnx: pip install 'motlm[onnx]'") from error
     if model._columns.has_text:
-        raise ExportError("a model with columns of text cannot be exported to ONNX; encode them first, and fit on numbers.")
+        raise ExportError(
+            "a model with columns of text cannot be exported to ONNX; encode them first, and fit on"
+            " numbers."
+        )
     one = _numbers(model, (*_EUCLIDEAN, *_MANHATTAN, "chebyshev"))
     n = len(one.center)
     nodes: list[Any] = []
@@ -219,7 +282,8 @@ def to_onnx(model: Any) -> Any:
     chosen = node("Gather", ["X", constant("used", one.used, np.int64)], "chosen", axis=1)
     shifted = node("Sub", [chosen, constant("origin", one.origin)], "shifted")
     z = node("Mul", [shifted, constant("scale", one.scale)], "z")
-    # the scale stands in the coefficients: a product with one number before MatMul, ONNX Runtime would turn into a float32
+    # the scale stands in the coefficients: a product with one number before MatMul, ONNX Runtime
+    # would turn into a float32
     products = node("MatMul", [shifted, constant("coef", (one.coef * one.scale).T)], "products")
     scores = node("Add", [products, constant("intercept", one.intercept)], "scores")
     axis = constant("last", [1], np.int64)
@@ -228,10 +292,19 @@ def to_onnx(model: Any) -> Any:
         gap = node("Sub", [wide, constant("center", one.center[None])], "gap")
         two = constant("two", [2], np.int64)
         if one.metric == "euclidean":
-            away = node("Sqrt", [node("ReduceSum", [node("Mul", [gap, gap], "squares"), two], "sums", keepdims=0)], "away")
+            away = node(
+                "Sqrt",
+                [node("ReduceSum", [node("Mul", [gap, gap], "squares"), two], "sums", keepdims=0)],
+                "away",
+            )
         else:
             size = node("Abs", [gap], "sizes")
-            away = node("ReduceSum" if one.metric == "manhattan" else "ReduceMax", [size, two], "away", keepdims=0)
+            away = node(
+                "ReduceSum" if one.metric == "manhattan" else "ReduceMax",
+                [size, two],
+                "away",
+                keepdims=0,
+            )
         inside = node("LessOrEqual", [away, constant("radius", one.radius)], "inside")  # (rows, n)
         if one.overlap == "nearest":
             far = node("Where", [inside, away, constant("far", np.inf)], "far_or_away")
@@ -246,16 +319,28 @@ def to_onnx(model: Any) -> Any:
             )
             least = node("ReduceMin", [far, axis], "least", keepdims=1)
             some = node("Less", [least, "far"], "some")
-            speaker = node("Where", [some, nearest, constant("exterior", [[n]], np.int64)], "speaker")
+            speaker = node(
+                "Where", [some, nearest, constant("exterior", [[n]], np.int64)], "speaker"
+            )
             score = node("GatherElements", [scores, speaker], "spoken", axis=1)
         else:
             weight = node("Cast", [inside], "weight", to=TensorProto.DOUBLE)
             count = node("ReduceSum", [weight, axis], "count", keepdims=1)
-            balls = node("Slice", [scores, constant("begin", [0], np.int64), constant("end", [n], np.int64), axis], "balls")
-            total = node("ReduceSum", [node("Mul", [weight, balls], "weighted"), axis], "total", keepdims=1)
-            outside = node("Slice", [scores, "end", constant("stop", [n + 1], np.int64), axis], "outside")
+            balls = node(
+                "Slice",
+                [scores, constant("begin", [0], np.int64), constant("end", [n], np.int64), axis],
+                "balls",
+            )
+            total = node(
+                "ReduceSum", [node("Mul", [weight, balls], "weighted"), axis], "total", keepdims=1
+            )
+            outside = node(
+                "Slice", [scores, "end", constant("stop", [n + 1], np.int64), axis], "outside"
+            )
             none = node("Equal", [count, constant("zero", 0.0)], "none")
-            ratio = node("Div", [total, node("Max", [count, constant("one", 1.0)], "at_least_one")], "ratio")
+            ratio = node(
+                "Div", [total, node("Max", [count, constant("one", 1.0)], "at_least_one")], "ratio"
+            )
             score = node("Where", [none, outside, ratio], "spoken")
     else:
         score = node("Identity", [scores], "spoken")
@@ -266,11 +351,18 @@ def to_onnx(model: Any) -> Any:
         node("Add", [scaled, constant("target_center", one.target_center)], "score")
     else:
         node("Identity", [flat], "score")
-        node("Cast", [node("Greater", [flat, constant("border", 0.0)], "positive")], "label", to=TensorProto.INT64)
+        node(
+            "Cast",
+            [node("Greater", [flat, constant("border", 0.0)], "positive")],
+            "label",
+            to=TensorProto.INT64,
+        )
         outputs.append(helper.make_tensor_value_info("label", TensorProto.INT64, [None]))
     inputs = [helper.make_tensor_value_info("X", TensorProto.DOUBLE, [None, len(one.columns)])]
     graph = helper.make_graph(nodes, "motlm", inputs, outputs, tensors)
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], producer_name="motlm", ir_version=9)
+    made = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 18)], producer_name="motlm", ir_version=9
+    )
     checker.check_model(made)
     return made
 

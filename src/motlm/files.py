@@ -1,6 +1,8 @@
-"""Model files: one JSON document, readable by people, exact to the last bit; loading it runs no code and checks everything.
+"""Model files: one JSON document, readable by people, exact to the last bit; loading it runs no
+code and checks everything.
 
-The schema is described in docs/files.md. Files of earlier versions are brought up to date by `_UPGRADES`.
+The schema is described in docs/files.md. Files of earlier versions are brought up to date by
+`_UPGRADES`.
 """
 
 from __future__ import annotations
@@ -29,11 +31,20 @@ from .fingerprints import SIZE, Fingerprint
 from .localities import Locality, LocalModel, Units
 from .losses import Loss, Squared, ZeroOne
 from .objective import KnownCenters, LearnedCenters, Vicinity
-from .optimise import Record
+from .optimize import Record
 from .posterior import Posterior, Prior
 from .problem import NO_ROWS, Metric, Problem
 
-__all__ = ["SCHEMA", "ModelFileError", "atomic_stream", "from_document", "load", "save", "to_document", "write_atomically"]
+__all__ = [
+    "SCHEMA",
+    "ModelFileError",
+    "atomic_stream",
+    "from_document",
+    "load",
+    "save",
+    "to_document",
+    "write_atomically",
+]
 
 FORMAT, SCHEMA = "motlm model", 2
 LARGEST = 64 * 2**20  # bytes of a file that is read
@@ -76,7 +87,7 @@ class ModelFileError(ValueError):
     """
 
 
-# -- to a document --------------------------------------------------------------------------------------------------------
+# -- to a document ---------------------------------------------------------------------------------
 
 
 def to_document(model: Any) -> dict[str, Any]:
@@ -86,11 +97,16 @@ def to_document(model: Any) -> dict[str, Any]:
     problem: Problem = model._fitted
     if problem.metric is not None and not isinstance(problem.metric.name, str):
         raise ModelFileError(
-            f"metric={problem.metric.name!r} is a function, which a file cannot hold; use a metric by name, or pickle the model."
+            f"metric={problem.metric.name!r} is a function, which a file cannot hold; use a metric"
+            " by name, or pickle the model."
         )
     certificate = getattr(model, "certificate_", None)
     n = model.posterior_.n_localities  # a search for more has a prior for more
-    prior = problem.prior if len(np.asarray(problem.prior.radius_shape)) == n else problem.prior.keep(range(n))
+    prior = (
+        problem.prior
+        if len(np.asarray(problem.prior.radius_shape)) == n
+        else problem.prior.keep(range(n))
+    )
     content = {
         "format": FORMAT,
         "schema": SCHEMA,
@@ -101,11 +117,14 @@ def to_document(model: Any) -> dict[str, Any]:
         "parameters": _parameters(model),
         "columns": {
             "names": list(model._columns.names),
-            "levels": [None if levels is None else [_scalar(level) for level in levels] for levels in model._columns.levels],
+            "levels": [
+                None if levels is None else [_scalar(level) for level in levels]
+                for levels in model._columns.levels
+            ],
             "feature_names_in": _names(model),
             "typical": _list(model._typical),
         },
-        "classes": _labelled(model.classes_) if hasattr(model, "classes_") else None,
+        "classes": _labeled(model.classes_) if hasattr(model, "classes_") else None,
         "units": _units(problem.units),
         "units_from": model._units_from,
         "most_localities": int(model._most_localities),
@@ -115,7 +134,9 @@ def to_document(model: Any) -> dict[str, Any]:
         "metric": None if problem.metric is None else _metric(problem.metric),
         "prior": {one.name: _list(np.asarray(getattr(prior, one.name))) for one in fields(Prior)},
         "free": list(problem.free),
-        "posterior": {one.name: _list(getattr(model.posterior_, one.name)) for one in fields(Posterior)},
+        "posterior": {
+            one.name: _list(getattr(model.posterior_, one.name)) for one in fields(Posterior)
+        },
         "radius": _list(model._radius),
         "training": {
             name: _scalar(getattr(model, name))
@@ -130,7 +151,10 @@ def to_document(model: Any) -> dict[str, Any]:
             )
             if hasattr(model, name)
         },
-        "path": [{one.name: _scalar(getattr(record, one.name)) for one in fields(Record)} for record in model.path_],
+        "path": [
+            {one.name: _scalar(getattr(record, one.name)) for one in fields(Record)}
+            for record in model.path_
+        ],
         "fingerprint": _fingerprint(model._fingerprint),
         "table": _table(getattr(model, "table_", None), model._columns),
         "certificate": None if certificate is None else certificate.to_dict(),
@@ -139,7 +163,9 @@ def to_document(model: Any) -> dict[str, Any]:
 
 
 def save(model: Any, path: Any, overwrite: bool = True) -> Path:
-    """Write a fitted estimator to a JSON file; to a temporary one first, so that a crash leaves no half file."""
+    """Write a fitted estimator to a JSON file; to a temporary one first, so that a crash leaves no
+    half file.
+    """
     text = json.dumps(to_document(model), indent=1, allow_nan=False, ensure_ascii=False)
     return write_atomically(path, text + "\n", overwrite)
 
@@ -160,7 +186,9 @@ def write_atomically(path: Any, text: str, overwrite: bool = True) -> Path:
 
 @contextmanager
 def atomic_stream(place: Path) -> Iterator[TextIO]:
-    """A stream to a temporary file, which takes the name of the place when all went well, and is removed otherwise."""
+    """A stream to a temporary file, which takes the name of the place when all went well, and is
+    removed otherwise.
+    """
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
     try:
@@ -187,10 +215,15 @@ def _mode_of(place: Path) -> int:
 def _scalar(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not math.isfinite(value):
-        raise ModelFileError(f"the model has a number that is not finite ({value}); it cannot be saved.")
+        raise ModelFileError(
+            f"the model has a number that is not finite ({value}); it cannot be saved."
+        )
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise ModelFileError(f"the model has a value of type {type(value).__name__}, which a file cannot hold; pickle the model.")
+    raise ModelFileError(
+        f"the model has a value of type {type(value).__name__}, which a file cannot hold; pickle"
+        " the model."
+    )
 
 
 def _list(array: AnyArray) -> Any:
@@ -200,7 +233,10 @@ def _list(array: AnyArray) -> Any:
         return _scalar(values[()])
     if values.ndim > 1:
         return [_list(row) for row in values]
-    return [None if isinstance(value, float) and math.isinf(value) else _scalar(value) for value in values.tolist()]
+    return [
+        None if isinstance(value, float) and math.isinf(value) else _scalar(value)
+        for value in values.tolist()
+    ]
 
 
 def _local(one: LocalModel) -> dict[str, Any]:
@@ -230,14 +266,20 @@ def _by_name(one: LocalModel, values: Array) -> list[list[Any]]:
 
 
 def _parameters(model: Any) -> dict[str, Any]:
-    """The constructor's parameters; points of interest as plain rows, a generator of random numbers not at all."""
+    """The constructor's parameters; points of interest as plain rows, a generator of random numbers
+    not at all.
+    """
     kept: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         if name == "points_of_interest":
             kept[name] = None if value is None else _points(model, value)
         elif name == "prior":
             kept[name] = (
-                None if value is None else {one.name: _list(np.asarray(getattr(value, one.name))) for one in fields(Prior)}
+                None
+                if value is None
+                else {
+                    one.name: _list(np.asarray(getattr(value, one.name))) for one in fields(Prior)
+                }
             )
         elif name == "standardize" and isinstance(value, Units):
             kept[name] = _units(value)
@@ -275,13 +317,19 @@ def _units(units: Units) -> dict[str, Any]:
 
 
 def _metric(metric: Metric) -> dict[str, Any]:
-    return {"name": metric.name, "arguments": {name: _list(value) for name, value in metric.arguments.items()}}
+    return {
+        "name": metric.name,
+        "arguments": {name: _list(value) for name, value in metric.arguments.items()},
+    }
 
 
-def _labelled(classes: AnyArray) -> dict[str, Any]:
+def _labeled(classes: AnyArray) -> dict[str, Any]:
     dtype = "text" if classes.dtype.kind in "UT" else str(classes.dtype)
     if dtype not in _DTYPES:
-        raise ModelFileError(f"labels of type {classes.dtype} cannot be saved; use text or numbers, or pickle the model.")
+        raise ModelFileError(
+            f"labels of type {classes.dtype} cannot be saved; use text or numbers, or pickle the"
+            " model."
+        )
     return {"dtype": dtype, "values": [_scalar(value) for value in classes.tolist()]}
 
 
@@ -290,8 +338,15 @@ def _table(table: TableNotes | None, columns: Columns) -> dict[str, Any] | None:
         return None
     _check_fill(table.fill, columns)
     fill = {name: _scalar(value) for name, value in table.fill.items()}
-    calibration = None if table.calibration is None else [_scalar(value) for value in table.calibration]
-    return {"target": table.target, "id_column": table.id_column, "fill": fill, "calibration": calibration}
+    calibration = (
+        None if table.calibration is None else [_scalar(value) for value in table.calibration]
+    )
+    return {
+        "target": table.target,
+        "id_column": table.id_column,
+        "fill": fill,
+        "calibration": calibration,
+    }
 
 
 def _fingerprint(mark: Fingerprint) -> dict[str, Any]:
@@ -310,11 +365,12 @@ def _checksum(content: dict[str, Any]) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-# -- from a document ------------------------------------------------------------------------------------------------------
+# -- from a document -------------------------------------------------------------------------------
 
 
 def load(path: Any) -> Any:
-    """The estimator that was saved to a file. No code is run; a file that is not whole and sound is an error that says why.
+    """The estimator that was saved to a file. No code is run; a file that is not whole and sound is
+    an error that says why.
 
     Parameters
     ----------
@@ -350,7 +406,9 @@ def load(path: Any) -> Any:
         raise ModelFileError(f"{place} is not a plain file.")
     size = place.stat().st_size
     if size > LARGEST:
-        raise ModelFileError(f"{place} has {size} bytes, more than the {LARGEST} that a model file may have.")
+        raise ModelFileError(
+            f"{place} has {size} bytes, more than the {LARGEST} that a model file may have."
+        )
     try:
         text = place.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -376,7 +434,9 @@ def _parsed(text: str) -> dict[str, Any]:
         elif character in "]}":
             depth -= 1
     if deepest > DEEPEST:
-        raise ModelFileError(f"not a model file: nested {deepest} levels deep, where {DEEPEST} are allowed.")
+        raise ModelFileError(
+            f"not a model file: nested {deepest} levels deep, where {DEEPEST} are allowed."
+        )
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         entries = dict(pairs)
@@ -396,13 +456,19 @@ def _parsed(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise ModelFileError(f"not JSON, or cut off: {error}.") from None
     except RecursionError:
-        raise ModelFileError(f"not a model file: nested more than the {DEEPEST} levels that are allowed.") from None
+        raise ModelFileError(
+            f"not a model file: nested more than the {DEEPEST} levels that are allowed."
+        ) from None
     except ValueError as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"not a model file: {error}.") from None  # an integer of thousands of digits
+        raise ModelFileError(
+            f"not a model file: {error}."
+        ) from None  # an integer of thousands of digits
     if not isinstance(content, dict):
-        raise ModelFileError(f"not a model file: expected a JSON object, got a {type(content).__name__}.")
+        raise ModelFileError(
+            f"not a model file: expected a JSON object, got a {type(content).__name__}."
+        )
     return content
 
 
@@ -424,7 +490,10 @@ class _Reader:
 
     def fail(self, name: str, expected: str, got: Any) -> ModelFileError:
         shown = repr(got)
-        return ModelFileError(f"{self.where}{name} should be {expected}; got {shown[:80]}{'..' if len(shown) > 80 else ''}.")
+        return ModelFileError(
+            f"{self.where}{name} should be {expected}; got"
+            f" {shown[:80]}{'..' if len(shown) > 80 else ''}."
+        )
 
     def take(self, name: str, kinds: tuple[type, ...], expected: str) -> Any:
         if name not in self.content:
@@ -443,7 +512,9 @@ class _Reader:
         try:
             number = float(value)
         except OverflowError:
-            raise self.fail(name, "a number that a computer can hold", "one of many digits") from None
+            raise self.fail(
+                name, "a number that a computer can hold", "one of many digits"
+            ) from None
         if not number >= low:
             raise self.fail(name, f"a number >= {low:g}", value)
         return number
@@ -468,16 +539,22 @@ class _Reader:
         return tuple(values)
 
     def array(self, name: str, shape: tuple[int, ...], *, endless: bool = False) -> Array:
-        return self.shaped(name, self.take(name, (list, int, float), f"an array of shape {shape}"), shape, endless)
+        return self.shaped(
+            name, self.take(name, (list, int, float), f"an array of shape {shape}"), shape, endless
+        )
 
-    def shaped(self, name: str, values: Any, shape: tuple[int, ...], endless: bool = False) -> Array:
+    def shaped(
+        self, name: str, values: Any, shape: tuple[int, ...], endless: bool = False
+    ) -> Array:
         """Numbers of a shape; null is infinity where that may be."""
 
         def walk(value: Any, rest: tuple[int, ...]) -> Any:
             if rest:
                 if not isinstance(value, list) or len(value) != rest[0]:
                     got = f"{len(value)} entries" if isinstance(value, list) else repr(value)[:40]
-                    raise ModelFileError(f"{self.where}{name} should have shape {shape}; got {got}.")
+                    raise ModelFileError(
+                        f"{self.where}{name} should have shape {shape}; got {got}."
+                    )
                 return [walk(entry, rest[1:]) for entry in value]
             if value is None and endless:
                 return math.inf
@@ -492,7 +569,10 @@ class _Reader:
 
     def done(self) -> None:
         if self.left:
-            raise ModelFileError(f"unknown entries {', '.join(repr(self.where + name) for name in sorted(self.left)[:5])}.")
+            raise ModelFileError(
+                "unknown entries"
+                f" {', '.join(repr(self.where + name) for name in sorted(self.left)[:5])}."
+            )
 
 
 def _from_1_to_2(content: dict[str, Any]) -> dict[str, Any]:
@@ -513,8 +593,8 @@ def from_document(content: dict[str, Any]) -> Any:
         raise ModelFileError(f"schema should be an integer from 1 on; got {repr(version)[:60]}.")
     if version > SCHEMA:
         raise ModelFileError(
-            f"it has schema {version}, and motlm {__version__} reads schemas up to {SCHEMA}; it was written by "
-            f"{str(content.get('library'))[:40]}. Use that version or a newer one."
+            f"it has schema {version}, and motlm {__version__} reads schemas up to {SCHEMA}; it was"
+            f" written by {str(content.get('library'))[:40]}. Use that version or a newer one."
         )
     given = {name: value for name, value in content.items() if name != "checksum"}
     try:
@@ -522,7 +602,9 @@ def from_document(content: dict[str, Any]) -> Any:
     except (ValueError, RecursionError):
         sound = False
     if not sound:
-        raise ModelFileError("it was changed or damaged after it was saved: its content does not fit its checksum.")
+        raise ModelFileError(
+            "it was changed or damaged after it was saved: its content does not fit its checksum."
+        )
     while version < SCHEMA:
         given = _UPGRADES[version](given)
         version += 1
@@ -539,7 +621,11 @@ def _built(read: _Reader) -> Any:
     classification = kind == _ESTIMATORS[0]
     columns, typical, names_in = _columns(read.part("columns"))
     d = len(columns.encoded_names)
-    n = len(read.content.get("localities", ())) if isinstance(read.content.get("localities"), list) else -1
+    n = (
+        len(read.content.get("localities", ()))
+        if isinstance(read.content.get("localities"), list)
+        else -1
+    )
     model = _empty(cls, read.part("parameters"), d)
     varies = read.sequence("varies")
     if len(varies) != d or not all(isinstance(one, bool) for one in varies):
@@ -549,14 +635,17 @@ def _built(read: _Reader) -> Any:
     metric, points = None, None
     vicinity: Vicinity = LearnedCenters()
     raw_points, raw_metric = (
-        read.take(name, (list, dict, type(None)), "an array, an object or null") for name in ("points", "metric")
+        read.take(name, (list, dict, type(None)), "an array, an object or null")
+        for name in ("points", "metric")
     )
     known = raw_points is not None
     if known:
         points, vicinity = read.shaped("points", raw_points, (n, d)), KnownCenters()
-        metric = _read_metric(_Reader(raw_metric if isinstance(raw_metric, dict) else {}, "metric."), d)
+        metric = _read_metric(
+            _Reader(raw_metric if isinstance(raw_metric, dict) else {}, "metric."), d
+        )
     elif raw_metric is not None:
-        raise read.fail("metric", "null, as centres are learned", raw_metric)
+        raise read.fail("metric", "null, as centers are learned", raw_metric)
     centers = used if not known else None
     model.posterior_ = _laws(read.part("posterior"), n, used, centers, Posterior)
     prior = _laws(read.part("prior"), n, used, centers, Prior)
@@ -591,7 +680,11 @@ def _built(read: _Reader) -> Any:
     elif classes is not None:
         raise read.fail("classes", "null for a regressor", classes)
     model.localities_ = [
-        _read_local(_Reader(_object(one, f"localities.{i}"), f"localities.{i}."), columns.encoded_names, True)
+        _read_local(
+            _Reader(_object(one, f"localities.{i}"), f"localities.{i}."),
+            columns.encoded_names,
+            True,
+        )
         for i, one in enumerate(read.sequence("localities"))
     ]
     model.exterior_ = _read_local(read.part("exterior"), columns.encoded_names, False)
@@ -601,7 +694,10 @@ def _built(read: _Reader) -> Any:
     model._most_localities = read.integer("most_localities", 0)
     model._chosen = read.integer("chosen_localities", 0)
     _read_training(model, read.part("training"), classification)
-    model.path_ = [_read_record(_Reader(_object(one, f"path.{i}"), f"path.{i}.")) for i, one in enumerate(read.sequence("path"))]
+    model.path_ = [
+        _read_record(_Reader(_object(one, f"path.{i}"), f"path.{i}."))
+        for i, one in enumerate(read.sequence("path"))
+    ]
     model._fingerprint = _read_fingerprint(read.part("fingerprint"))
     table = read.take("table", (dict, type(None)), "an object or null")
     if table is not None:
@@ -609,7 +705,9 @@ def _built(read: _Reader) -> Any:
     certificate = read.take("certificate", (dict, type(None)), "an object or null")
     if certificate is not None:
         try:
-            model.certificate_ = import_module(".certificates", __package__).Certificate.from_dict(certificate)
+            model.certificate_ = import_module(".certificates", __package__).Certificate.from_dict(
+                certificate
+            )
         except (ValueError, TypeError, KeyError) as error:
             raise ModelFileError(f"its certificate is not sound: {error}") from None
     read.done()
@@ -627,11 +725,16 @@ def _empty(cls: Any, read: _Reader, d: int) -> Any:
     known = set(cls().get_params(deep=False))
     given = dict(read.content)
     if set(given) != known:
-        raise ModelFileError(f"parameters should be {', '.join(sorted(known))}; got {', '.join(sorted(given))[:200]}.")
+        raise ModelFileError(
+            f"parameters should be {', '.join(sorted(known))}; got"
+            f" {', '.join(sorted(given))[:200]}."
+        )
     for name, value in given.items():
         if name == "prior" and isinstance(value, dict):
             try:
-                given[name] = Prior(**{key: np.asarray(entry, dtype=float) for key, entry in value.items()})
+                given[name] = Prior(
+                    **{key: np.asarray(entry, dtype=float) for key, entry in value.items()}
+                )
             except (TypeError, ValueError, OverflowError) as error:
                 raise ModelFileError(f"parameters.prior is not sound: {str(error)[:200]}") from None
         elif name == "standardize" and isinstance(value, dict):
@@ -662,7 +765,9 @@ def _read_points(read: _Reader, rows: list[Any]) -> AnyArray:
     try:
         return np.array(rows, dtype=float if numbers else object)
     except OverflowError:
-        raise read.fail("points_of_interest", "numbers that a computer can hold", "one of many digits") from None
+        raise read.fail(
+            "points_of_interest", "numbers that a computer can hold", "one of many digits"
+        ) from None
 
 
 def _columns(read: _Reader) -> tuple[Columns, Array, tuple[str, ...] | None]:
@@ -672,15 +777,26 @@ def _columns(read: _Reader) -> tuple[Columns, Array, tuple[str, ...] | None]:
         if one is None:
             levels.append(None)
             continue
-        if not isinstance(one, list) or not one or not all(isinstance(level, (str, bool, int, float)) for level in one):
+        if (
+            not isinstance(one, list)
+            or not one
+            or not all(isinstance(level, (str, bool, int, float)) for level in one)
+        ):
             raise read.fail("levels", f"null, or a list of the levels of {name!r}", one)
         levels.append(tuple(one))
     if len(levels) != len(names) or len(read.content["levels"]) != len(names) or not names:
-        raise read.fail("levels", f"one entry for each of {len(names)} names", read.content["levels"])
+        raise read.fail(
+            "levels", f"one entry for each of {len(names)} names", read.content["levels"]
+        )
     width = sum(1 if one is None else len(one) - 1 for one in levels)
-    letters = sum(len(name) * (1 if one is None else len(one)) for name, one in zip(names, levels, strict=True))
+    letters = sum(
+        len(name) * (1 if one is None else len(one))
+        for name, one in zip(names, levels, strict=True)
+    )
     if width > WIDEST or letters > LARGEST:
-        raise ModelFileError(f"columns would make {width} encoded columns; at most {WIDEST} are read.")
+        raise ModelFileError(
+            f"columns would make {width} encoded columns; at most {WIDEST} are read."
+        )
     columns = Columns(names, tuple(levels))
     typical = read.array("typical", (len(columns.encoded_names),))
     names_in = read.take("feature_names_in", (list, type(None)), "a list of texts or null")
@@ -693,7 +809,10 @@ def _columns(read: _Reader) -> tuple[Columns, Array, tuple[str, ...] | None]:
 
 
 def _read_table(read: _Reader, columns: Columns) -> TableNotes:
-    target, id_column = read.text("target"), read.take("id_column", (str, type(None)), "a text or null")
+    target, id_column = (
+        read.text("target"),
+        read.take("id_column", (str, type(None)), "a text or null"),
+    )
     fill = read.part("fill").content
     _check_fill(fill, columns)
     given = read.take("calibration", (list, type(None)), "two numbers or null")
@@ -710,7 +829,9 @@ def _check_fill(fill: Mapping[str, Any], columns: Columns) -> None:
     read = _Reader(dict(fill), "table.fill.")
     for name, value in fill.items():
         if name not in levels:
-            raise ModelFileError(f"table.fill should be values for columns of the model; got {name!r}.")
+            raise ModelFileError(
+                f"table.fill should be values for columns of the model; got {name!r}."
+            )
         known = levels[name]
         if known is None:
             read.number(name)
@@ -744,7 +865,9 @@ def _read_metric(read: _Reader, d: int) -> Metric:
 
 
 def _laws(read: _Reader, n: int, used: int, centers: int | None, cls: type) -> Any:
-    """Arrays of a prior or posterior; with known centres those of the centre may have any width, or none."""
+    """Arrays of a prior or posterior; with known centers those of the center may have any width, or
+    none.
+    """
     one = read.content.get("center")
     width = centers
     if width is None:
@@ -755,7 +878,10 @@ def _laws(read: _Reader, n: int, used: int, centers: int | None, cls: type) -> A
     arrays = {}
     for name, shape in shapes.items():
         arrays[name] = read.array(name, shape)
-        if name in ("radius_shape", "radius_rate", "coef_scale", "intercept_scale") and not (arrays[name] > 0).all():
+        if (
+            name in ("radius_shape", "radius_rate", "coef_scale", "intercept_scale")
+            and not (arrays[name] > 0).all()
+        ):
             raise ModelFileError(f"{read.where}{name} should be positive.")
         if name == "center_scale" and not (arrays[name] >= 0).all():
             raise ModelFileError(f"{read.where}{name} should not be negative.")
@@ -770,11 +896,19 @@ def _classes(read: _Reader) -> AnyArray:
     dtype, values = read.text("dtype"), read.sequence("values")
     if dtype not in _DTYPES:
         raise read.fail("dtype", f"one of {', '.join(_DTYPES)}", dtype)
-    if len(values) != 2 or values[0] == values[1] or not all(isinstance(value, (str, bool, int, float)) for value in values):
+    if (
+        len(values) != 2
+        or values[0] == values[1]
+        or not all(isinstance(value, (str, bool, int, float)) for value in values)
+    ):
         raise read.fail("values", "two different labels", values)
     read.done()
     try:
-        made = np.array(values) if dtype == "text" else np.array(values, dtype=object if dtype == "object" else dtype)
+        made = (
+            np.array(values)
+            if dtype == "text"
+            else np.array(values, dtype=object if dtype == "object" else dtype)
+        )
     except (ValueError, OverflowError, TypeError):
         raise read.fail("values", f"labels of type {dtype}", values) from None
     if made.tolist() != values:
@@ -787,7 +921,9 @@ def _read_local(read: _Reader, names: tuple[str, ...], ball: bool) -> LocalModel
 
     def by_name(entry: str, endless: bool = False) -> Array:
         pairs = read.sequence(entry)
-        if [pair[0] if isinstance(pair, list) and len(pair) == 2 else None for pair in pairs] != list(names):
+        if [
+            pair[0] if isinstance(pair, list) and len(pair) == 2 else None for pair in pairs
+        ] != list(names):
             raise read.fail(entry, f"a list of [column, number] for the {d} columns", pairs)
         return read.shaped(entry, [pair[1] for pair in pairs], (d,), endless)
 
@@ -818,20 +954,34 @@ def _read_local(read: _Reader, names: tuple[str, ...], ball: bool) -> LocalModel
 
 
 def _read_training(model: Any, read: _Reader, classification: bool) -> None:
-    for name in ("inverse_temperature_",) if classification else ("inverse_temperature_", "target_scale_", "residual_scale_"):
+    for name in (
+        ("inverse_temperature_",)
+        if classification
+        else ("inverse_temperature_", "target_scale_", "residual_scale_")
+    ):
         if name not in read.content:
             raise ModelFileError(f"the entry training.{name} is missing.")
     for name in read.content:
         if name == "n_iter_":
             model.n_iter_ = read.integer(name, 0)
-        elif name in ("objective_", "gibbs_risk_", "kl_", "inverse_temperature_", "target_scale_", "residual_scale_"):
+        elif name in (
+            "objective_",
+            "gibbs_risk_",
+            "kl_",
+            "inverse_temperature_",
+            "target_scale_",
+            "residual_scale_",
+        ):
             setattr(model, name, read.number(name))
         else:
             raise ModelFileError(f"unknown entry 'training.{name}'.")
 
 
 def _read_record(read: _Reader) -> Record:
-    values: dict[str, Any] = {"stage": read.text("stage"), "converged": read.take("converged", (bool,), "true or false")}
+    values: dict[str, Any] = {
+        "stage": read.text("stage"),
+        "converged": read.take("converged", (bool,), "true or false"),
+    }
     for name in ("n_localities", "rank", "n_iter"):
         values[name] = read.integer(name, 0)
     for name in ("inverse_temperature", "objective", "gibbs_risk", "kl"):

@@ -1,6 +1,7 @@
 """What a model remembers of the rows it has seen: hashes, by which they are known again.
 
-Hashes of rows that can be guessed can be guessed too: whoever has the model can ask whether a certain row was among them.
+Hashes of rows that can be guessed can be guessed too: whoever has the model can ask whether a
+certain row was among them.
 """
 
 from __future__ import annotations
@@ -21,14 +22,20 @@ _DROPPED = 7  # last bits of a float32 that are rounded away: some five digits a
 
 
 def row_keys(X: Array, target: Array | None = None) -> AnyArray:
-    """A 64-bit hash of each row, and of its target if given, to some five digits; always the same for the same numbers."""
+    """A 64-bit hash of each row, and of its target if given, to some five digits; always the same
+    for the same numbers.
+    """
     key = np.zeros(len(X), dtype=np.uint64)
     for j in range(X.shape[1] + (target is not None)):
         column = np.asarray(X[:, j] if j < X.shape[1] else target, dtype=np.float64)
         with np.errstate(over="ignore"):
-            bits = (column.astype(np.float32) + np.float32(0.0)).view(np.uint32)  # + 0.0 turns -0.0 into 0.0
+            bits = (column.astype(np.float32) + np.float32(0.0)).view(
+                np.uint32
+            )  # + 0.0 turns -0.0 into 0.0
         bits = (bits + np.uint32(1 << (_DROPPED - 1))) >> np.uint32(_DROPPED)
-        odd = mixed(np.array([j + 1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
+        odd = mixed(np.array([j + 1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(
+            1
+        )
         key = mixed((key ^ bits.astype(np.uint64)) * odd)
     return key
 
@@ -57,14 +64,23 @@ class Fingerprint:
         )
 
     def joined(self, other: Fingerprint) -> Fingerprint:
-        """Of the rows of both; mean and deviation of the target, and how often rows are equal, stay those of this one."""
+        """Of the rows of both; mean and deviation of the target, and how often rows are equal, stay
+        those of this one.
+        """
         keys = np.union1d(self.keys, other.keys)
         whole = self.n_distinct <= SIZE and other.n_distinct <= SIZE
         distinct = len(keys) if whole else max(self.n_distinct, other.n_distinct, SIZE + 1)
         limit = min((one.keys[-1] for one in (self, other) if one.n_distinct > SIZE), default=None)
         if limit is not None:
             keys = keys[keys <= limit]
-        return Fingerprint(keys[:SIZE], self.n_rows + other.n_rows, distinct, self.pairs, self.target_mean, self.target_scale)
+        return Fingerprint(
+            keys[:SIZE],
+            self.n_rows + other.n_rows,
+            distinct,
+            self.pairs,
+            self.target_mean,
+            self.target_scale,
+        )
 
     def known(self, keys: AnyArray) -> tuple[Booleans, Booleans]:
         """Which rows were among these, as far as that can be told, and for which it can."""
@@ -73,7 +89,9 @@ class Fingerprint:
         return np.isin(keys, self.keys) & told, told
 
     def coincidences(self, keys: AnyArray, n_told: int) -> int:
-        """How many of so many fresh rows may equal one of these by chance, from how often rows are equal in both tables."""
+        """How many of so many fresh rows may equal one of these by chance, from how often rows are
+        equal in both tables.
+        """
         counts = np.unique(keys, return_counts=True)[1]
         possible = self.n_rows * (self.n_rows - 1.0) / 2.0 + len(keys) * (len(keys) - 1.0) / 2.0
         equal = self.pairs + float((counts * (counts - 1.0)).sum() / 2.0)
@@ -84,4 +102,8 @@ class Fingerprint:
     def same_rows(self, keys: AnyArray) -> bool:
         """Whether these are the rows, all of them and no others."""
         distinct = np.unique(keys)
-        return len(keys) == self.n_rows and len(distinct) == self.n_distinct and np.array_equal(distinct[:SIZE], self.keys)
+        return (
+            len(keys) == self.n_rows
+            and len(distinct) == self.n_distinct
+            and np.array_equal(distinct[:SIZE], self.keys)
+        )

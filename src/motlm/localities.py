@@ -14,7 +14,8 @@ __all__ = ["LocalModel", "Locality", "Units", "moments"]
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Between the user's units and the standardised ones: z = (x - center) * inverse_scale, and alike for the target.
+    """Between the user's units and the standardized ones: z = (x - center) * inverse_scale, and
+    alike for the target.
 
     Attributes
     ----------
@@ -39,8 +40,12 @@ class Units:
     target_scale: float
 
     @classmethod
-    def of(cls, X: Array, target: Array, weight: Array, standardize: bool, scale_target: bool) -> Units:
-        """Weighted means and standard deviations. A column that happens to be constant among these rows becomes 0."""
+    def of(
+        cls, X: Array, target: Array, weight: Array, standardize: bool, scale_target: bool
+    ) -> Units:
+        """Weighted means and standard deviations. A column that happens to be constant among these
+        rows becomes 0.
+        """
         share = weight / weight.sum()
         d = X.shape[1]
         center, inverse_scale = np.zeros(d), np.ones(d)
@@ -76,10 +81,16 @@ class Units:
         """
         X = np.asarray(X, dtype=float)
         if X.ndim != 2 or not len(X) or not np.isfinite(X).all():
-            raise ValueError(f"units need a table of finite numbers with at least one row; got an array of shape {X.shape}.")
+            raise ValueError(
+                "units need a table of finite numbers with at least one row; got an array of shape"
+                f" {X.shape}."
+            )
         y = np.zeros(len(X)) if target is None else np.asarray(target, dtype=float)
         if y.shape != (len(X),) or not np.isfinite(y).all():
-            raise ValueError(f"target must be {len(X)} finite numbers, one for each row; got an array of shape {y.shape}.")
+            raise ValueError(
+                f"target must be {len(X)} finite numbers, one for each row; got an array of shape"
+                f" {y.shape}."
+            )
         return cls.of(X, y, np.ones(len(X)), True, target is not None)
 
     def standardized(self, X: Array) -> Array:
@@ -89,7 +100,9 @@ class Units:
 
 
 def moments(X: Array, share: Array) -> tuple[Array, Array]:
-    """Means and standard deviations under weights that add up to 1; 0 for a column whose spread is no more than rounding."""
+    """Means and standard deviations under weights that add up to 1; 0 for a column whose spread is
+    no more than rounding.
+    """
     mean, scale = np.empty((2, X.shape[1]))
     for j in range(X.shape[1]):  # one at a time: no temporary the size of the table
         column = X[:, j].astype(float)
@@ -171,16 +184,17 @@ class LocalModel:
 class Locality(LocalModel):
     """A ball and the linear model that applies in it.
 
-    `center` is in the user's units. `radius` is the distance at which membership is 1/2, and `radius_mean` the mean of the
-    radius (the paper's k / tau); both are distances between standardised rows, unless `standardize=False`. `half_width` is how
-    far the ball reaches from its centre along each column, in the user's units (None for metrics in which a ball has no such
+    `center` is in the user's units. `radius` is the distance at which membership is 1/2, and
+    `radius_mean` the mean of the radius (the paper's k / tau); both are distances between
+    standardized rows, unless `standardize=False`. `half_width` is how far the ball reaches from its
+    center along each column, in the user's units (None for metrics in which a ball has no such
     simple extent).
 
     Attributes
     ----------
     center : ndarray, (n_columns,)
     center_scale : ndarray, (n_columns,)
-        Posterior standard deviation of the centre; 0 where it was given.
+        Posterior standard deviation of the center; 0 where it was given.
     radius : float
         The distance at which membership is 1/2.
     radius_mean : float
@@ -208,7 +222,9 @@ class Locality(LocalModel):
     """
 
     center: Array  # (n_columns,)
-    center_scale: Array  # (n_columns,), posterior standard deviation of the centre; 0 where it was given
+    center_scale: (
+        Array  # (n_columns,), posterior standard deviation of the center; 0 where it was given
+    )
     radius: float
     radius_mean: float
     half_width: Array | None  # (n_columns,)

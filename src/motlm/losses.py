@@ -1,7 +1,8 @@
-"""Gibbs losses: the expected loss of a score s ~ N(mean, variance), as elementwise functions with partials.
+"""Gibbs losses: the expected loss of a score s ~ N(mean, variance), as elementwise functions with
+partials.
 
-A loss is one class with `value_and_partials(y, mean, variance) -> (value, d/dmean, d/dvariance)`; add it to LOSSES and the
-tests' laws run over it.
+A loss is one class with `value_and_partials(y, mean, variance) -> (value, d/dmean, d/dvariance)`;
+add it to LOSSES and the tests' laws run over it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ class Squared:
 
 
 class OffBy:
-    """P(abs(s - y) > t) = Phi((r - t) / sd) + Phi((-t - r) / sd),   s ~ N(mean, variance), r = mean - y, sd = sqrt(variance).
+    """P(abs(s - y) > t) = Phi((r - t) / sd) + Phi((-t - r) / sd),   s ~ N(mean, variance), r = mean
+    - y, sd = sqrt(variance).
 
     Parameters
     ----------
@@ -104,7 +106,10 @@ class OffBy:
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
         per_scale = 1.0 / np.sqrt(variance)
         residual = mean - y
-        above, below = (residual - self.tolerance) * per_scale, (-self.tolerance - residual) * per_scale
+        above, below = (
+            (residual - self.tolerance) * per_scale,
+            (-self.tolerance - residual) * per_scale,
+        )
         share_above, density_above = normal_cdf_and_density(above)
         share_below, density_below = normal_cdf_and_density(below)
         by_mean = (density_above - density_below) * per_scale

@@ -1,9 +1,9 @@
-"""What training minimises, L_S(Q) + KL(Q || P) / lambda, with its gradient, as sums over blocks of rows.
+"""What training minimizes, L_S(Q) + KL(Q || P) / lambda, with its gradient, as sums over blocks of rows.
 
     L_S(Q) = sum_rows weight [ sum_i omega_i l_i + prod_i (1 - omega_i) l_ext ] / sum_rows weight
 
-with omega_i the row's membership in locality i and l_i the Gibbs loss of model i: eqs. 18, 21, 43 and 46 of the paper. Another
-combination of the l_i can take the place of the bracket.
+with omega_i the row's membership in locality i and l_i the Gibbs loss of model i: eqs. 18, 21, 43
+and 46 of the paper. Another combination of the l_i can take the place of the bracket.
 """
 
 from __future__ import annotations
@@ -45,16 +45,18 @@ BLOCK = 8192  # rows; tuned: a block's arrays stay in a second-level cache for a
 
 
 class Vicinity(Protocol):
-    """How far a row is from a centre, and what the membership is there."""
+    """How far a row is from a center, and what the membership is there."""
 
     learned: bool
-    parameters: tuple[str, ...]  # fields of the posterior that a table has partials for, in its order
+    parameters: tuple[
+        str, ...
+    ]  # fields of the posterior that a table has partials for, in its order
 
     def tables(self, posterior: Posterior) -> list[Table]: ...
 
 
 class KnownCenters:
-    """Centres are given, and with them the rows' distances, in any metric: membership is theta."""
+    """Centers are given, and with them the rows' distances, in any metric: membership is theta."""
 
     learned = False
     parameters: tuple[str, ...] = ("radius_shape", "radius_rate")
@@ -64,21 +66,28 @@ class KnownCenters:
 
 
 class LearnedCenters:
-    """Centres are Gaussian: membership is upsilon of the Euclidean distance to the mean centre."""
+    """Centers are Gaussian: membership is upsilon of the Euclidean distance to the mean center."""
 
     learned = True
     parameters: tuple[str, ...] = ("center_scale", "radius_shape", "radius_rate")
 
     def tables(self, posterior: Posterior) -> list[Table]:
-        return upsilon_tables(posterior.center.shape[1], posterior.center_scale, posterior.radius_shape, posterior.radius_rate)
+        return upsilon_tables(
+            posterior.center.shape[1],
+            posterior.center_scale,
+            posterior.radius_shape,
+            posterior.radius_rate,
+        )
 
 
 VICINITIES: tuple[Vicinity, ...] = (KnownCenters(), LearnedCenters())
 
 
 class BlockSums(NamedTuple):
-    """Weighted sums over a block of rows: of the loss, of its partials with respect to every field of the posterior, and of
-    what the partials of the localities' parameters are made from once all blocks are summed."""
+    """Weighted sums over a block of rows: of the loss, of its partials with respect to every field
+    of the posterior, and of what the partials of the localities' parameters are made from once all
+    blocks are summed.
+    """
 
     loss: float
     partials: Posterior
@@ -90,10 +99,14 @@ def lookup_of(vicinity: Vicinity, posterior: Posterior, dtype: Any = np.float64)
     return Lookup.of(vicinity.tables(posterior), dtype)
 
 
-def models_and_distances(vicinity: Vicinity, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
-    """Mean score of each model, (n_localities + 1, n_rows), and distance from each centre, (n_localities, n_rows).
+def models_and_distances(
+    vicinity: Vicinity, posterior: Posterior, rows: Rows
+) -> tuple[Array, Array]:
+    """Mean score of each model, (n_localities + 1, n_rows), and distance from each center,
+    (n_localities, n_rows).
 
-    Rounding enters a learned centre's distance through its square, in which memberships are smooth, so that it does no harm.
+    Rounding enters a learned center's distance through its square, in which memberships are smooth,
+    so that it does no harm.
     """
     n = posterior.n_localities
     if not vicinity.learned:
@@ -104,7 +117,10 @@ def models_and_distances(vicinity: Vicinity, posterior: Posterior, rows: Rows) -
         both = np.concatenate([posterior.coef, -2.0 * posterior.center]) @ rows.features.T
         mean, distance = both[: n + 1], both[n + 1 :]
     else:
-        mean, distance = posterior.coef @ rows.features.T, -2.0 * posterior.center @ rows.coordinates.T
+        mean, distance = (
+            posterior.coef @ rows.features.T,
+            -2.0 * posterior.center @ rows.coordinates.T,
+        )
     mean += posterior.intercept[:, None]
     distance += rows.coordinates_norm2
     distance += np.einsum("ij,ij->i", posterior.center, posterior.center)[:, None]
@@ -134,7 +150,12 @@ def locate(vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows)
 
 
 def block_loss(
-    loss: Loss, combination: Combination, vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows
+    loss: Loss,
+    combination: Combination,
+    vicinity: Vicinity,
+    lookup: Lookup,
+    posterior: Posterior,
+    rows: Rows,
 ) -> float:
     """The weighted sum of the loss over a block of rows."""
     mean, _, omega = locate(vicinity, lookup, posterior, rows)
@@ -194,7 +215,11 @@ def block_sums(
     if not rows.unweighted:
         gate *= rows.weight
         by_omega *= rows.weight
-    by_score = np.empty((2 * n + 1, len(rows)), dtype=gate.dtype) if vicinity.learned else np.empty_like(gate)
+    by_score = (
+        np.empty((2 * n + 1, len(rows)), dtype=gate.dtype)
+        if vicinity.learned
+        else np.empty_like(gate)
+    )
     by_mean = np.multiply(gate, model.mean, out=by_score[: n + 1])
     by_variance = np.multiply(gate, model.variance, out=gate)
     partials = {
@@ -219,12 +244,15 @@ def block_sums(
     return BlockSums(total, Posterior(**partials), lookup.moments(place, by_omega))
 
 
-def with_best_models(objective: Objective, posterior: Posterior, lookup: Lookup) -> tuple[Posterior, list[Located]]:
-    """For the squared loss: the posterior with the linear models that are best for its localities, in closed form.
+def with_best_models(
+    objective: Objective, posterior: Posterior, lookup: Lookup
+) -> tuple[Posterior, list[Located]]:
+    """For the squared loss: the posterior with the linear models that are best for its localities,
+    in closed form.
 
     Given the gates g the objective is quadratic in each model's means and separable in its scales:
-    a weighted ridge regression towards the prior means, and, with l = inverse_temperature and prior scales r0, s0,
-    rho^2 = d / (d / r0^2 + 2 l sum g |x|^2),  sigma^2 = 1 / (1 / s0^2 + 2 l sum g).
+    a weighted ridge regression towards the prior means, and, with l = inverse_temperature and prior
+    scales r0, s0, rho^2 = d / (d / r0^2 + 2 l sum g |x|^2),  sigma^2 = 1 / (1 / s0^2 + 2 l sum g).
 
     Hands back where the rows of each block lie with respect to it, too.
     """
@@ -248,13 +276,25 @@ def with_best_models(objective: Objective, posterior: Posterior, lookup: Lookup)
         norm2 += gate @ rows.features_norm2
     gram[:, d, :d] = gram[:, :d, d]
     coef_scale0, intercept_scale0 = (
-        np.broadcast_to(np.asarray(scale, dtype=float), n + 1) for scale in (prior.coef_scale, prior.intercept_scale)
+        np.broadcast_to(np.asarray(scale, dtype=float), n + 1)
+        for scale in (prior.coef_scale, prior.intercept_scale)
     )
-    pull = np.concatenate([np.repeat(coef_scale0[:, None], d, axis=1), intercept_scale0[:, None]], axis=1) ** -2.0 / twice
+    pull = (
+        np.concatenate(
+            [np.repeat(coef_scale0[:, None], d, axis=1), intercept_scale0[:, None]], axis=1
+        )
+        ** -2.0
+        / twice
+    )
     means0 = np.column_stack(
-        [np.broadcast_to(np.asarray(prior.coef, dtype=float), (n + 1, d)), np.broadcast_to(prior.intercept, n + 1)]
+        [
+            np.broadcast_to(np.asarray(prior.coef, dtype=float), (n + 1, d)),
+            np.broadcast_to(prior.intercept, n + 1),
+        ]
     )
-    means = np.linalg.solve(gram + pull[:, :, None] * np.eye(d + 1), (moment + pull * means0)[:, :, None])[:, :, 0]
+    means = np.linalg.solve(
+        gram + pull[:, :, None] * np.eye(d + 1), (moment + pull * means0)[:, :, None]
+    )[:, :, 0]
     best = replace(
         posterior,
         coef=means[:, :d],
@@ -327,12 +367,21 @@ class Objective:
     def total_weight(self) -> float:
         return float(self.rows.weight.sum())
 
-    def sums(self, posterior: Posterior, lookup: Lookup | None = None, located: Sequence[Located] | None = None) -> Sums:
-        """Sums over all rows. What is at hand for this posterior's localities need not be made again."""
+    def sums(
+        self,
+        posterior: Posterior,
+        lookup: Lookup | None = None,
+        located: Sequence[Located] | None = None,
+    ) -> Sums:
+        """Sums over all rows. What is at hand for this posterior's localities need not be made
+        again.
+        """
         lookup = self.lookup(posterior) if lookup is None else lookup
         typed = posterior.astype(self.rows.features.dtype)
         known = repeat(None) if located is None else located
-        partials = {field.name: np.zeros_like(getattr(posterior, field.name)) for field in fields(Posterior)}
+        partials = {
+            field.name: np.zeros_like(getattr(posterior, field.name)) for field in fields(Posterior)
+        }
         loss, moments = 0.0, np.zeros(lookup.value.shape)
         for rows, one in zip(self.rows.blocks(self.block), known, strict=False):
             sums = block_sums(self.loss, self.combination, self.vicinity, lookup, typed, rows, one)
@@ -354,15 +403,23 @@ class Objective:
         typed = posterior.astype(self.rows.features.dtype)
         blocks = self.rows.blocks(self.block)
         return (
-            sum(block_loss(self.loss, self.combination, self.vicinity, lookup, typed, rows) for rows in blocks)
+            sum(
+                block_loss(self.loss, self.combination, self.vicinity, lookup, typed, rows)
+                for rows in blocks
+            )
             / self.total_weight
         )
 
     def value(self, posterior: Posterior, lookup: Lookup | None = None) -> float:
-        return self.gibbs_risk(posterior, lookup) + self.kl(posterior) / (self.inverse_temperature * self.total_weight)
+        return self.gibbs_risk(posterior, lookup) + self.kl(posterior) / (
+            self.inverse_temperature * self.total_weight
+        )
 
     def value_and_gradient(
-        self, posterior: Posterior, lookup: Lookup | None = None, located: Sequence[Located] | None = None
+        self,
+        posterior: Posterior,
+        lookup: Lookup | None = None,
+        located: Sequence[Located] | None = None,
     ) -> tuple[float, Posterior]:
         """The objective, and its partials as a posterior-shaped record."""
         sums = self.sums(posterior, lookup, located)
@@ -370,25 +427,34 @@ class Objective:
         weight = self.total_weight
         temperature = 1.0 / (self.inverse_temperature * weight)
         gradient = {
-            field.name: getattr(sums.partials, field.name) / weight + getattr(kl_partials, field.name) * temperature
+            field.name: (
+                getattr(sums.partials, field.name) / weight
+                + getattr(kl_partials, field.name) * temperature
+            )
             for field in fields(Posterior)
         }
         return sums.loss / weight + kl * temperature, Posterior(**gradient)
 
     def _kl_and_partials(self, posterior: Posterior) -> tuple[float, Posterior]:
         prior, n = self.prior, posterior.n_localities
-        coef = divergence.gaussian(posterior.coef, posterior.coef_scale, prior.coef, prior.coef_scale)
+        coef = divergence.gaussian(
+            posterior.coef, posterior.coef_scale, prior.coef, prior.coef_scale
+        )
         intercept = divergence.gaussian(
             posterior.intercept[:, None],
             posterior.intercept_scale,
             np.asarray(prior.intercept, dtype=float)[..., None],
             prior.intercept_scale,
         )
-        radius = divergence.gamma(posterior.radius_shape, posterior.radius_rate, prior.radius_shape, prior.radius_rate)
+        radius = divergence.gamma(
+            posterior.radius_shape, posterior.radius_rate, prior.radius_shape, prior.radius_rate
+        )
         total = float(coef.value.sum() + intercept.value.sum() + radius.value.sum())
         center, center_scale = np.zeros_like(posterior.center), np.zeros(n)
         if self.vicinity.learned:
-            place = divergence.gaussian(posterior.center, posterior.center_scale, prior.center, prior.center_scale)
+            place = divergence.gaussian(
+                posterior.center, posterior.center_scale, prior.center, prior.center_scale
+            )
             total += float(place.value.sum())
             center, center_scale = place.mean, place.scale
         return total, Posterior(

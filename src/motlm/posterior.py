@@ -1,4 +1,6 @@
-"""Prior and posterior laws as frozen named arrays, and the vector of free numbers that an optimiser sees."""
+"""Prior and posterior laws as frozen named arrays, and the vector of free numbers that an optimizer
+sees.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,15 @@ _LIMITS = LIMITS | {
 class Prior:
     """Laws of a locality and its model before any row was seen; the defaults are the paper's.
 
-    Means and scales are in standardised units. Each entry is a number, or an array: one number for each locality (and the
-    exterior, for the last four), a row of coordinates for each in `center` and `coef`. A prior must lie where the search may
-    go: scales of centres within 0.001 and 2, other scales within 0.0001 and 10, shapes within 0.5 and 100000.
+    Means and scales are in standardized units. Each entry is a number, or an array: one number for
+    each locality (and the exterior, for the last four), a row of coordinates for each in `center`
+    and `coef`. A prior must lie where the search may go: scales of centers within 0.001 and 2,
+    other scales within 0.0001 and 10, shapes within 0.5 and 100000.
 
     Parameters
     ----------
     center : float or array, (n_localities, n_columns), default=0.0
-        Mean of a centre.
+        Mean of a center.
     center_scale : float or array, (n_localities,), default=1.0
         Its standard deviation along each axis.
     radius_shape, radius_rate : float or array, (n_localities,), default=2.0 and 0.1
@@ -85,7 +88,8 @@ class Prior:
             low, high = _LIMITS.get(field.name, (-np.inf, np.inf))
             if field.name != "radius_rate" and not np.all((low <= value) & (value <= high)):
                 raise ValueError(
-                    f"Prior.{field.name} must lie between {low:g} and {high:g}, where posteriors are sought; got {value}."
+                    f"Prior.{field.name} must lie between {low:g} and {high:g}, where posteriors"
+                    f" are sought; got {value}."
                 )
 
     def expanded(self, n_localities: int, n_columns: int) -> Prior:
@@ -100,7 +104,10 @@ class Prior:
         for name, shape in shapes.items():
             value = np.asarray(getattr(self, name), dtype=float)
             if value.ndim not in (0, len(shape)) or (value.ndim and value.shape != shape):
-                raise ValueError(f"Prior.{name} must be a number or an array of shape {shape}; got shape {value.shape}.")
+                raise ValueError(
+                    f"Prior.{name} must be a number or an array of shape {shape}; got shape"
+                    f" {value.shape}."
+                )
             full[name] = np.broadcast_to(value, shape)
         return Prior(**full)
 
@@ -114,7 +121,10 @@ class Prior:
         """Whether all localities have one prior; for a prior that is `expanded`."""
         n = len(np.asarray(self.radius_shape))
         return all(
-            np.all(np.asarray(getattr(self, field.name))[:n] == np.asarray(getattr(self, field.name))[:1])
+            np.all(
+                np.asarray(getattr(self, field.name))[:n]
+                == np.asarray(getattr(self, field.name))[:1]
+            )
             for field in fields(self)
         )
 
@@ -125,17 +135,19 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Independent laws of all parameters; the exterior model is the last row of the last four arrays.
+    """Independent laws of all parameters; the exterior model is the last row of the last four
+    arrays.
 
     c_i ~ N(center_i, center_scale_i^2 I), beta_i ~ Gamma(radius_shape_i, radius_rate_i),
-    v_i ~ N(coef_i, coef_scale_i^2 I), b_i ~ N(intercept_i, intercept_scale_i^2).  A known centre has center_scale 0.
+    v_i ~ N(coef_i, coef_scale_i^2 I), b_i ~ N(intercept_i, intercept_scale_i^2).  A known center
+    has center_scale 0.
 
     Attributes
     ----------
     center : ndarray, (n_localities, n_coordinates)
-        Mean of each centre.
+        Mean of each center.
     center_scale : ndarray, (n_localities,)
-        Standard deviation of each centre along each axis.
+        Standard deviation of each center along each axis.
     radius_shape, radius_rate : ndarray, (n_localities,)
         Of the Gamma law of each radius.
     coef : ndarray, (n_localities + 1, n_features)
@@ -187,7 +199,9 @@ class Posterior:
         """The same numbers in a floating type."""
         if dtype == np.float64:
             return self
-        return Posterior(**{field.name: getattr(self, field.name).astype(dtype) for field in fields(self)})
+        return Posterior(
+            **{field.name: getattr(self, field.name).astype(dtype) for field in fields(self)}
+        )
 
     def keep(self, kept: Sequence[int]) -> Posterior:
         """The posterior of these localities alone, in this order, with the exterior model.
@@ -208,7 +222,9 @@ def _kept(laws: Prior | Posterior, kept: Sequence[int], n_localities: int) -> di
     inside = list(kept)
     models = [*inside, n_localities]
     return {
-        field.name: getattr(laws, field.name)[inside if field.name.startswith(("center", "radius")) else models]
+        field.name: getattr(laws, field.name)[
+            inside if field.name.startswith(("center", "radius")) else models
+        ]
         for field in fields(laws)
     }
 
@@ -216,8 +232,9 @@ def _kept(laws: Prior | Posterior, kept: Sequence[int], n_localities: int) -> di
 class Packing:
     """The free fields of a posterior as one vector; the other fields stay as in the template.
 
-    Positives enter as logarithms, and the rate as ln(shape / rate), the logarithm of the mean radius: shape and rate alone
-    are so strongly bound to each other that a search over them takes several times as many steps.
+    Positives enter as logarithms, and the rate as ln(shape / rate), the logarithm of the mean
+    radius: shape and rate alone are so strongly bound to each other that a search over them takes
+    several times as many steps.
     """
 
     def __init__(self, template: Posterior, free: Sequence[str]) -> None:
@@ -240,11 +257,15 @@ class Packing:
             changed[name] = np.exp(part) if name in _POSITIVE else part.copy()
             position += like.size
         if "radius_rate" in changed:
-            changed["radius_rate"] = changed.get("radius_shape", self.template.radius_shape) / changed["radius_rate"]
+            changed["radius_rate"] = (
+                changed.get("radius_shape", self.template.radius_shape) / changed["radius_rate"]
+            )
         return replace(self.template, **changed)
 
     def pack_gradient(self, posterior: Posterior, partials: Posterior) -> Array:
-        """d/d ln(v) = v d/dv for the positives; with the mean radius fixed, the rate moves with the shape."""
+        """d/d ln(v) = v d/dv for the positives; with the mean radius fixed, the rate moves with the
+        shape.
+        """
         parts = []
         by_log_rate = partials.radius_rate * posterior.radius_rate
         for name in self.free:
@@ -259,8 +280,9 @@ class Packing:
         return np.concatenate(parts)
 
     def scales(self, posterior: Posterior) -> Array:
-        """For each number of the vector 1 / sqrt(Fisher information) of the posterior's own laws: how far it may move within
-        about one nat of divergence."""
+        """For each number of the vector 1 / sqrt(Fisher information) of the posterior's own laws:
+        how far it may move within about one nat of divergence.
+        """
         shape = posterior.radius_shape
         like = {
             "center": np.broadcast_to(posterior.center_scale[:, None], posterior.center.shape),
@@ -268,7 +290,9 @@ class Packing:
             "radius_shape": np.maximum(shape * shape * polygamma(1, shape) - shape, 0.2) ** -0.5,
             "radius_rate": shape**-0.5,
             "coef": np.broadcast_to(posterior.coef_scale[:, None], posterior.coef.shape),
-            "coef_scale": np.full(posterior.coef_scale.shape, (2.0 * max(posterior.coef.shape[1], 1)) ** -0.5),
+            "coef_scale": np.full(
+                posterior.coef_scale.shape, (2.0 * max(posterior.coef.shape[1], 1)) ** -0.5
+            ),
             "intercept": posterior.intercept_scale,
             "intercept_scale": np.full(posterior.intercept_scale.shape, 2.0**-0.5),
         }

@@ -37,7 +37,9 @@ class Routing:
 
     distance: Array  # (n_localities, n_rows)
     member: Booleans  # (n_localities, n_rows), distance <= radius
-    mean: Array  # (n_localities + 1, n_rows), score of each model; the last row is the exterior model
+    mean: (
+        Array  # (n_localities + 1, n_rows), score of each model; the last row is the exterior model
+    )
 
     @property
     def applicable(self) -> Booleans:
@@ -73,7 +75,9 @@ def read(vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows) -
 
 
 def nearest_model(routing: Routing) -> Integers:
-    """Index of the nearest centre among the localities that contain the row; n_localities for the exterior."""
+    """Index of the nearest center among the localities that contain the row; n_localities for the
+    exterior.
+    """
     n, n_rows = routing.member.shape
     speaker = np.full(n_rows, n, dtype=np.intp)
     reach = np.full(n_rows, np.inf)
@@ -90,16 +94,21 @@ def mean_model(routing: Routing) -> Integers:
 
 
 def spoken(routing: Routing, overlap: str) -> Array:
-    """The score that is said in the end: by the model of the nearest centre, or by the mean of the applicable models."""
+    """The score that is said in the end: by the model of the nearest center, or by the mean of the
+    applicable models.
+    """
     if overlap == "nearest":
         n_rows = routing.mean.shape[1]
-        return np.asarray(routing.mean.ravel().take(nearest_model(routing) * n_rows + np.arange(n_rows)))
+        return np.asarray(
+            routing.mean.ravel().take(nearest_model(routing) * n_rows + np.arange(n_rows))
+        )
     applicable = routing.applicable
     return np.asarray((routing.mean * applicable).sum(axis=0) / applicable.sum(axis=0))
 
 
 def votes(readings: Readings) -> tuple[Array, Array]:
-    """The posterior's votes for the positive and for the negative class: memberships times Phi, over the sum of all gates.
+    """The posterior's votes for the positive and for the negative class: memberships times Phi,
+    over the sum of all gates.
 
     Each is computed by itself, so that a vote near 1 leaves the digits of the other.
     """
@@ -107,7 +116,9 @@ def votes(readings: Readings) -> tuple[Array, Array]:
     gate /= gate.sum(axis=0)
     score = readings.mean / np.sqrt(readings.variance)
     tiny = np.finfo(float).tiny  # an impossible vote would be an infinite score
-    return np.maximum((gate * ndtr(score)).sum(axis=0), tiny), np.maximum((gate * ndtr(-score)).sum(axis=0), tiny)
+    return np.maximum((gate * ndtr(score)).sum(axis=0), tiny), np.maximum(
+        (gate * ndtr(-score)).sum(axis=0), tiny
+    )
 
 
 def spread(routing: Routing, said: Array) -> Array:

@@ -1,7 +1,9 @@
-"""The paper's preparation of a table, step by step: missing rows, duplicates, the box rule, one-hot, variance inflation, split.
+"""The paper's preparation of a table, step by step: missing rows, duplicates, the box rule,
+one-hot, variance inflation, split.
 
-The row steps are transformers of a whole table, target included, that return fewer rows; they stand before a split, not inside a
-pipeline. `prepare` runs all steps, in the published way (`protocol="paper"`) or in the way that lets test rows decide nothing.
+The row steps are transformers of a whole table, target included, that return fewer rows; they stand
+before a split, not inside a pipeline. `prepare` runs all steps, in the published way
+(`protocol="paper"`) or in the way that lets test rows decide nothing.
 """
 
 from __future__ import annotations
@@ -71,7 +73,10 @@ class _RowFilter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "n_features_in_")
         _check_feature_names(self, X, reset=False)
         if np.shape(X)[1] != self.n_features_in_:
-            raise ValueError(f"the table has {np.shape(X)[1]} columns; the one that was fitted had {self.n_features_in_}.")
+            raise ValueError(
+                f"the table has {np.shape(X)[1]} columns; the one that was fitted had"
+                f" {self.n_features_in_}."
+            )
         return self._keeps(columns_of(X))
 
     def _keeps(self, columns: list[Any]) -> Booleans:
@@ -103,7 +108,10 @@ class DropMissingRows(_RowFilter):
     """
 
     def _keeps(self, columns: list[Any]) -> Booleans:
-        missing = [np.isnan(floats_of(one)) if is_numeric(one) else is_missing(np.asarray(one, object)) for one in columns]
+        missing = [
+            np.isnan(floats_of(one)) if is_numeric(one) else is_missing(np.asarray(one, object))
+            for one in columns
+        ]
         return np.asarray(~np.any(missing, axis=0))
 
 
@@ -122,7 +130,11 @@ class DropDuplicateRows(_RowFilter):
     def _keeps(self, columns: list[Any]) -> Booleans:
         codes = []
         for one in columns:
-            values = floats_of(one) if is_numeric(one) else np.array([f"{type(v).__name__} {v}" for v in np.asarray(one, object)])
+            values = (
+                floats_of(one)
+                if is_numeric(one)
+                else np.array([f"{type(v).__name__} {v}" for v in np.asarray(one, object)])
+            )
             codes.append(np.unique(values, return_inverse=True)[1])
         first = np.unique(np.column_stack(codes), axis=0, return_index=True)[1]
         kept = np.zeros(len(codes[0]), dtype=bool)
@@ -131,7 +143,8 @@ class DropDuplicateRows(_RowFilter):
 
 
 class BoxRule(_RowFilter):
-    """Drop the rows that lie outside the fences of some numeric column: whisker * IQR below or above the quartiles.
+    """Drop the rows that lie outside the fences of some numeric column: whisker * IQR below or
+    above the quartiles.
 
     Parameters
     ----------
@@ -175,7 +188,10 @@ class BoxRule(_RowFilter):
         for j, one in enumerate(columns):
             if is_numeric(one):
                 low, high = np.nanquantile(floats_of(one), [0.25, 0.75])
-                self.lower_[j], self.upper_[j] = low - self.whisker * (high - low), high + self.whisker * (high - low)
+                self.lower_[j], self.upper_[j] = (
+                    low - self.whisker * (high - low),
+                    high + self.whisker * (high - low),
+                )
         return self
 
     def _keeps(self, columns: list[Any]) -> Booleans:
@@ -188,16 +204,18 @@ class BoxRule(_RowFilter):
 
 
 class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Drop columns that the others explain, the worst one first, until no variance inflation factor reaches the threshold.
+    """Drop columns that the others explain, the worst one first, until no variance inflation factor
+    reaches the threshold.
 
-    The factor of a column is 1 / (1 - R2) of its regression on the others; with a constant column it is infinite.
+    The factor of a column is 1 / (1 - R2) of its regression on the others; with a constant column
+    it is infinite.
 
     Parameters
     ----------
     threshold : float, default=10.0
     centered : bool, default=True
-        Whether the regressions have an intercept. The published experiments had none, which also punishes a column for being far
-        from zero.
+        Whether the regressions have an intercept. The published experiments had none, which also
+        punishes a column for being far from zero.
     min_features : int, default=1
         So many columns are kept whatever their factors; the published experiments kept 2.
 
@@ -210,7 +228,8 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    The last column is nearly the sum of the others, and goes; those are uncorrelated, so that their factors are 1:
+    The last column is nearly the sum of the others, and goes; those are uncorrelated, so that their
+    factors are 1:
 
     >>> from itertools import product
     >>> import numpy as np
@@ -224,7 +243,9 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     (8, 3)
     """
 
-    def __init__(self, threshold: float = 10.0, *, centered: bool = True, min_features: int = 1) -> None:
+    def __init__(
+        self, threshold: float = 10.0, *, centered: bool = True, min_features: int = 1
+    ) -> None:
         self.threshold = threshold
         self.centered = centered
         self.min_features = min_features
@@ -266,8 +287,9 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 def _factors(X: Array, constant: Booleans) -> Array:
     """Total over residual sum of squares of each column regressed on the others, without intercept.
 
-    They are the diagonal of the inverse of U'U, U the columns in units of their lengths: from the singular values s_i and right
-    vectors v_i of U, the sum over i of (v_ij / s_i)^2. Infinite where the others explain a column to rounding.
+    They are the diagonal of the inverse of U'U, U the columns in units of their lengths: from the
+    singular values s_i and right vectors v_i of U, the sum over i of (v_ij / s_i)^2. Infinite where
+    the others explain a column to rounding.
     """
     factors = np.full(X.shape[1], np.inf)
     if not constant.all():
@@ -332,8 +354,12 @@ def three_parts(X: Any, y: Any, seed: int, *, stratify: bool) -> Parts:
     >>> [len(part) for part in parts.y]
     [70, 15, 15]
     """
-    X0, rest, y0, rest_y = train_test_split(X, y, train_size=0.7, random_state=seed, stratify=y if stratify else None)
-    X1, X2, y1, y2 = train_test_split(rest, rest_y, train_size=0.5, random_state=0, stratify=rest_y if stratify else None)
+    X0, rest, y0, rest_y = train_test_split(
+        X, y, train_size=0.7, random_state=seed, stratify=y if stratify else None
+    )
+    X1, X2, y1, y2 = train_test_split(
+        rest, rest_y, train_size=0.5, random_state=0, stratify=rest_y if stratify else None
+    )
     return Parts((X0, X1, X2), (y0, y1, y2))
 
 
@@ -344,7 +370,8 @@ def clean(frame: Any, *, box: bool) -> Any:
     ----------
     frame : DataFrame of pandas
     box : bool
-        Whether to apply the box rule, and then to drop columns that have become constant: as published for regression.
+        Whether to apply the box rule, and then to drop columns that have become constant: as
+        published for regression.
 
     Returns
     -------
@@ -362,7 +389,8 @@ def clean(frame: Any, *, box: bool) -> Any:
     if not len(table):
         worst = frame.isna().sum().idxmax()
         raise ValueError(
-            f"every row has a missing value; column {worst!r} has most, in {frame[worst].isna().sum()} of {len(frame)}."
+            f"every row has a missing value; column {worst!r} has most, in"
+            f" {frame[worst].isna().sum()} of {len(frame)}."
         )
     table = DropDuplicateRows().fit_transform(table)
     if not box:
@@ -371,7 +399,9 @@ def clean(frame: Any, *, box: bool) -> Any:
     return table.loc[:, table.nunique() > 1]
 
 
-def prepare(frame: Any, target: Any, seed: int, *, protocol: str = "sound", task: str = "auto") -> Parts:
+def prepare(
+    frame: Any, target: Any, seed: int, *, protocol: str = "sound", task: str = "auto"
+) -> Parts:
     """Split number `seed` of a table, prepared for learning.
 
     Parameters
@@ -382,17 +412,17 @@ def prepare(frame: Any, target: Any, seed: int, *, protocol: str = "sound", task
     seed : int
         Which split; the paper's experiments have 0 to 9.
     protocol : "sound" or "paper", default="sound"
-        "paper" is what the published experiments did: for regression the box rule over the whole table, test rows and target
-        included, before the split; variance inflation without an intercept, keeping at least two columns.
-        "sound" lets the test rows decide nothing and stay as they are: no row is dropped for its values, and variance
-        inflation has an intercept.
+        "paper" is what the published experiments did: for regression the box rule over the whole
+        table, test rows and target included, before the split; variance inflation without an
+        intercept, keeping at least two columns. "sound" lets the test rows decide nothing and stay
+        as they are: no row is dropped for its values, and variance inflation has an intercept.
     task : "auto", "classification" or "regression", default="auto"
         "auto": regression where the target has numbers, more than two different ones.
 
     Returns
     -------
     Parts
-        Matrices, one-hot with the first level left out and standardised by the training rows.
+        Matrices, one-hot with the first level left out and standardized by the training rows.
 
     Examples
     --------
@@ -412,12 +442,19 @@ def prepare(frame: Any, target: Any, seed: int, *, protocol: str = "sound", task
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}.")
     if target not in frame.columns:
-        raise ValueError(f"the table has no column {target!r}; it has {', '.join(map(repr, frame.columns[:10]))}.")
-    regression = task == "regression" or (task == "auto" and is_numeric(frame[target]) and frame[target].nunique() > 2)
+        raise ValueError(
+            f"the table has no column {target!r}; it has"
+            f" {', '.join(map(repr, frame.columns[:10]))}."
+        )
+    regression = task == "regression" or (
+        task == "auto" and is_numeric(frame[target]) and frame[target].nunique() > 2
+    )
     published = protocol == "paper"
     table = clean(frame, box=regression and published)
     if target not in table.columns:
-        raise ValueError(f"column {target!r} is constant after the box rule; there is nothing to predict.")
+        raise ValueError(
+            f"column {target!r} is constant after the box rule; there is nothing to predict."
+        )
     X = table.drop(columns=target)
     X.columns = [str(name) for name in X.columns]  # numbers would be taken for positions
     parts = three_parts(X, table[target].to_numpy(), seed, stratify=not regression)
@@ -430,11 +467,17 @@ def prepare(frame: Any, target: Any, seed: int, *, protocol: str = "sound", task
     kind = float if regression else str
     train, valid, test = (np.asarray(steps.transform(part), dtype=float) for part in parts.X)
     y_train, y_valid, y_test = (np.asarray(y).astype(kind) for y in parts.y)
-    return Parts((train, valid, test), (y_train, y_valid, y_test), tuple(map(str, steps.get_feature_names_out())))
+    return Parts(
+        (train, valid, test),
+        (y_train, y_valid, y_test),
+        tuple(map(str, steps.get_feature_names_out())),
+    )
 
 
 def _encoder(X: Any) -> ColumnTransformer:
-    """Numbers as they are; the others one-hot, with all the levels of the table, which some training rows may lack."""
+    """Numbers as they are; the others one-hot, with all the levels of the table, which some
+    training rows may lack.
+    """
     text = [name for name in X.columns if not is_numeric(X[name])]
     levels = [_levels(X[name]) for name in text]
     return make_column_transformer(

@@ -15,29 +15,38 @@ __all__ = ["Distinct", "Rows", "distinct_rows", "held_out", "mixed"]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows as the objective reads them. The models' features and the metric's coordinates are two things, even where equal.
+    """Rows as the objective reads them. The models' features and the metric's coordinates are two
+    things, even where equal.
 
-    With known centres the distances are given and the coordinates are not looked at.
+    With known centers the distances are given and the coordinates are not looked at.
     """
 
     features: Array  # (n_rows, n_features), what the linear models see
     features_norm2: Array  # (n_rows,), |x|^2
     coordinates: Array  # (n_rows, n_coordinates), where the row lies
     coordinates_norm2: Array  # (n_rows,)
-    distance: Array  # (n_rows, n_localities) to known centres; (n_rows, 0) where they are learned
+    distance: Array  # (n_rows, n_localities) to known centers; (n_rows, 0) where they are learned
     target: Array  # (n_rows,)
     weight: Array  # (n_rows,)
     unweighted: bool = False  # whether all weights are 1
 
     @classmethod
-    def of(cls, features: Array, target: Array, weight: Array | None = None, distance: Array | None = None) -> Rows:
+    def of(
+        cls,
+        features: Array,
+        target: Array,
+        weight: Array | None = None,
+        distance: Array | None = None,
+    ) -> Rows:
         """Rows whose coordinates are their features."""
         norm2 = np.einsum("ij,ij->i", features, features)
         if weight is None:
             weight = np.ones(len(features))
         if distance is None:
             distance = np.empty((len(features), 0))
-        return cls(features, norm2, features, norm2, distance, target, weight, bool(np.all(weight == 1.0)))
+        return cls(
+            features, norm2, features, norm2, distance, target, weight, bool(np.all(weight == 1.0))
+        )
 
     def __len__(self) -> int:
         return len(self.features)
@@ -48,15 +57,24 @@ class Rows:
 
     def part(self, which: Any) -> Rows:
         """Some of the rows. Coordinates that are the features stay so."""
-        parts = {field.name: getattr(self, field.name)[which] for field in fields(self) if field.name != "unweighted"}
+        parts = {
+            field.name: getattr(self, field.name)[which]
+            for field in fields(self)
+            if field.name != "unweighted"
+        }
         if self.coordinates is self.features:
-            parts |= {"coordinates": parts["features"], "coordinates_norm2": parts["features_norm2"]}
+            parts |= {
+                "coordinates": parts["features"],
+                "coordinates_norm2": parts["features_norm2"],
+            }
         return Rows(**parts, unweighted=self.unweighted)
 
 
 @dataclass(frozen=True)
 class Distinct:
-    """The distinct rows of a table in an order that depends only on their content and the generator."""
+    """The distinct rows of a table in an order that depends only on their content and the
+    generator.
+    """
 
     first: Integers  # (n_distinct,), index of one row of each kind
     weight: Array  # (n_distinct,), summed weight
@@ -71,15 +89,18 @@ def mixed(key: AnyArray) -> AnyArray:
 
 
 def distinct_rows(X: Array, target: Array, weight: Array, rng: np.random.Generator) -> Distinct:
-    """Merge equal rows, adding their weights, and put the rest in a random order that only their content decides.
+    """Merge equal rows, adding their weights, and put the rest in a random order that only their
+    content decides.
 
-    So a row of weight 2 is the same thing as the row twice, the order in which rows come does not matter, and equal rows
-    never end on both sides of a split.
+    So a row of weight 2 is the same thing as the row twice, the order in which rows come does not
+    matter, and equal rows never end on both sides of a split.
     """
     table = np.column_stack([X, target]) + 0.0  # + 0.0 turns -0.0 into 0.0
     bits = np.ascontiguousarray(table).view(np.uint64)
     key = np.zeros(len(bits), dtype=np.uint64)
-    odd = np.asarray(rng.integers(0, 2**63, size=bits.shape[1], dtype=np.uint64)) * np.uint64(2) + np.uint64(1)
+    odd = np.asarray(rng.integers(0, 2**63, size=bits.shape[1], dtype=np.uint64)) * np.uint64(
+        2
+    ) + np.uint64(1)
     for j in range(bits.shape[1]):
         key = mixed((key ^ bits[:, j]) * odd[j])
     order = np.argsort(key, kind="stable")
@@ -91,12 +112,18 @@ def distinct_rows(X: Array, target: Array, weight: Array, rng: np.random.Generat
 
 
 def held_out(target: AnyArray, fraction: float, stratify: bool) -> Booleans | None:
-    """Mask of the rows to hold out: the first `fraction` of them (of each class); None where a part would be empty.
+    """Mask of the rows to hold out: the first `fraction` of them (of each class); None where a part
+    would be empty.
 
-    The rows are taken to come in the random order of `distinct_rows`. Weights do not matter: one heavy row is one row.
+    The rows are taken to come in the random order of `distinct_rows`. Weights do not matter: one
+    heavy row is one row.
     """
     mask = np.zeros(len(target), dtype=bool)
-    groups = [target == label for label in np.unique(target)] if stratify else [np.ones(len(target), dtype=bool)]
+    groups = (
+        [target == label for label in np.unique(target)]
+        if stratify
+        else [np.ones(len(target), dtype=bool)]
+    )
     for group in groups:
         where = np.flatnonzero(group)
         mask[where[: min(int(np.ceil(fraction * len(where))), len(where) - 1)]] = True

@@ -1,11 +1,13 @@
-"""How good minima of the objective are found: fresh starts, growth by one ball at a time, and the exchange of the weakest ball.
+"""How good minima of the objective are found: fresh starts, growth by one ball at a time, and the
+exchange of the weakest ball.
 
 Four ways to come by a mixture of n localities, each of which finds minima that the others miss:
 
-fresh       balls placed at random rows; those with the lowest objective are polished for a few steps, the best to the end;
-grown       the mixture of n - 1 and one more ball, of many that promise to remove loss;
-split       the same with two balls in the place of one whose rows still lose much;
-exchanged   a mixture of n less its weakest ball (one without rows first, or one that lies on another), grown again.
+fresh       balls placed at random rows; those with the lowest objective are polished for a few
+steps, the best to the end; grown       the mixture of n - 1 and one more ball, of many that promise
+to remove loss; split       the same with two balls in the place of one whose rows still lose much;
+exchanged   a mixture of n less its weakest ball (one without rows first, or one that lies on
+another), grown again.
 """
 
 from __future__ import annotations
@@ -23,14 +25,15 @@ from ._typing import Array
 from .bounds import catoni
 from .combinations import gates
 from .objective import Objective, locate, lookup_of, variances
-from .optimise import SOLVERS, Solution, eliminates, value_at
+from .optimize import SOLVERS, Solution, eliminates, value_at
 from .posterior import Posterior
 from .watch import Deadline, Watch
 
 __all__ = ["Search", "Strengths", "catoni_bound", "strengths", "weakest"]
 
 _DRAWN = 10  # starts drawn for each that is polished
-_FRESH = 4  # most balls that are placed anew; more than that are placed too rarely well, and growth does better
+# most balls that are placed anew; more than that are placed too rarely well, and growth does better
+_FRESH = 4
 _STEPS = 15  # of the first, short polish
 _STEPS_CLOSED = 6  # of the same where the models have closed forms: few steps remain
 _SHORT = 0.2  # cost of a short polish in a long one's, for the progress bar
@@ -38,8 +41,11 @@ _FOLLOWED = 2  # minima that are polished to the end, and continued to other inv
 _EXCHANGES = 2  # balls tried for exchange
 _ROUNDS = 4  # exchanges at most
 _SCREENED_ROWS = 4096  # rows on which starts are compared; the rows come in random order
-_LOOSE = 1e-3  # relative decrease at which a search along the way stops; tuned: within half a per cent of the end, in 80 steps
-_DIFFERENT = 1.003  # ratio from which two objectives, found by searches along the way, are of different minima
+# relative decrease at which a search along the way stops; tuned: within half a percent of the end,
+# in 80 steps
+_LOOSE = 1e-3
+# ratio from which two objectives, found by searches along the way, are of different minima
+_DIFFERENT = 1.003
 _TWINS = 0.9  # share of common rows at which two balls are one
 
 
@@ -52,7 +58,7 @@ class Search:
     objective : callable
         The `Objective` of a number of localities and an inverse temperature.
     points : array or None
-        Known centres.
+        Known centers.
     free : tuple of str
         Fields of the posterior that are searched.
     unit_scale : bool
@@ -62,7 +68,7 @@ class Search:
         As in the estimators.
     watch : Watch
     grows : bool
-        Whether balls may be added and exchanged: localities are alike, and their centres free.
+        Whether balls may be added and exchanged: localities are alike, and their centers free.
 
     Examples
     --------
@@ -99,30 +105,50 @@ class Search:
     tol: float | None
     n_jobs: int | None
     watch: Watch
-    grows: bool  # whether localities are alike and their centres free, so that balls may be added and exchanged
+    # whether localities are alike and their centers free, so that balls may be added and exchanged
+    grows: bool
 
-    # -- ways to come by a mixture ------------------------------------------------------------------------------------
+    # -- ways to come by a mixture -----------------------------------------------------------------
 
     def explore(
-        self, n: int, inverse_temperature: float, rng: np.random.Generator, fewer: Sequence[Solution] = ()
+        self,
+        n: int,
+        inverse_temperature: float,
+        rng: np.random.Generator,
+        fewer: Sequence[Solution] = (),
     ) -> list[Solution]:
-        """The best few mixtures of n localities, best first; `fewer` are the best ones of n - 1, to grow."""
+        """The best few mixtures of n localities, best first; `fewer` are the best ones of n - 1, to
+        grow.
+        """
         objective = self.objective(n, inverse_temperature)
         if self.solver == "nadam":
             classification = objective.loss.name == "zero-one"
-            draws = [starts.paper_draw(objective.rows, self.points, n, classification, rng) for _ in range(self.n_starts)]
+            draws = [
+                starts.paper_draw(objective.rows, self.points, n, classification, rng)
+                for _ in range(self.n_starts)
+            ]
             return self._ranked(self.polish(objective, draws))
         if n == 0:
             return self.polish(objective, [starts.one_model(objective.rows, self.unit_scale)])
         self.watch.say(f"n = {n}, lambda' = {inverse_temperature:g}: screening")
         begin: list[Posterior] = []
         if self._places(n, fewer):
-            drawn = [self._place(objective, n, rng) for _ in range(self._if_time(_DRAWN * self.n_starts))]
-            begin += self._lowest(objective, self._shortened(self._screened(objective), drawn, self.n_starts))[:_FOLLOWED]
-        if self.grows and fewer:  # each way keeps its best: after a few steps they are not yet comparable
-            begin += self._lowest(objective, self._grown(fewer[0].posterior, inverse_temperature, rng, self.n_starts))[:_FOLLOWED]
+            drawn = [
+                self._place(objective, n, rng) for _ in range(self._if_time(_DRAWN * self.n_starts))
+            ]
+            begin += self._lowest(
+                objective, self._shortened(self._screened(objective), drawn, self.n_starts)
+            )[:_FOLLOWED]
+        if (
+            self.grows and fewer
+        ):  # each way keeps its best: after a few steps they are not yet comparable
+            begin += self._lowest(
+                objective, self._grown(fewer[0].posterior, inverse_temperature, rng, self.n_starts)
+            )[:_FOLLOWED]
             if n > 2 and not self.watch.over():
-                begin += self._lowest(objective, self._split(fewer[0].posterior, inverse_temperature, rng))[:1]
+                begin += self._lowest(
+                    objective, self._split(fewer[0].posterior, inverse_temperature, rng)
+                )[:1]
         found = self._ranked(self.polish(objective, begin))
         if self.grows:
             found = self._exchanged(found, inverse_temperature, rng)
@@ -132,9 +158,11 @@ class Search:
     def along(
         self, leaders: Sequence[Solution], temperatures: Sequence[float], rng: np.random.Generator
     ) -> dict[float, list[Solution]]:
-        """These minima continued to other inverse temperatures, up and down from their own; as far as time allows.
+        """These minima continued to other inverse temperatures, up and down from their own; as far
+        as time allows.
 
-        A ball that has died does not come back. So where one has, another is grown at the largest, too.
+        A ball that has died does not come back. So where one has, another is grown at the largest,
+        too.
         """
         n, own = leaders[0].posterior.n_localities, leaders[0].inverse_temperature
         found = self._followed(leaders, temperatures)
@@ -143,14 +171,22 @@ class Search:
             return found
         order, useless = weakest(self.objective(n, own), leaders[0].posterior)
         if useless:
-            [fewer] = self.polish(self.objective(n - 1, loosest), [leaders[0].posterior.keep(sorted(order[1:]))])
+            [fewer] = self.polish(
+                self.objective(n - 1, loosest), [leaders[0].posterior.keep(sorted(order[1:]))]
+            )
             objective = self.objective(n, loosest)
-            grown = self._lowest(objective, self._grown(fewer.posterior, loosest, rng, self.n_starts))[:1]
-            for temperature, more in self._followed(self.polish(objective, grown), temperatures).items():
+            grown = self._lowest(
+                objective, self._grown(fewer.posterior, loosest, rng, self.n_starts)
+            )[:1]
+            for temperature, more in self._followed(
+                self.polish(objective, grown), temperatures
+            ).items():
                 found[temperature] = self._ranked([*found.get(temperature, []), *more])
         return found
 
-    def _followed(self, leaders: Sequence[Solution], temperatures: Sequence[float]) -> dict[float, list[Solution]]:
+    def _followed(
+        self, leaders: Sequence[Solution], temperatures: Sequence[float]
+    ) -> dict[float, list[Solution]]:
         n, own = leaders[0].posterior.n_localities, leaders[0].inverse_temperature
         up = sorted(one for one in temperatures if one > own)
         down = sorted((one for one in temperatures if one < own), reverse=True)
@@ -160,26 +196,42 @@ class Search:
             for temperature in way:
                 if found and self.watch.over():
                     break
-                solutions = self.polish(self.objective(n, temperature), [one.posterior for one in solutions])
+                solutions = self.polish(
+                    self.objective(n, temperature), [one.posterior for one in solutions]
+                )
                 found[temperature] = solutions
-                self.watch.say(f"n = {n}, lambda' = {temperature:g}", min(one.objective for one in solutions))
+                self.watch.say(
+                    f"n = {n}, lambda' = {temperature:g}", min(one.objective for one in solutions)
+                )
         return found
 
-    def resume(self, n: int, inverse_temperature: float, posterior: Posterior, rng: np.random.Generator) -> list[Solution]:
+    def resume(
+        self, n: int, inverse_temperature: float, posterior: Posterior, rng: np.random.Generator
+    ) -> list[Solution]:
         """A mixture searched on from where it is, with balls added or left out until it has n."""
         while posterior.n_localities > n:
-            order, _ = weakest(self.objective(posterior.n_localities, inverse_temperature), posterior)
+            order, _ = weakest(
+                self.objective(posterior.n_localities, inverse_temperature), posterior
+            )
             posterior = posterior.keep(sorted(order[1:]))
         while posterior.n_localities < n:
             objective = self.objective(posterior.n_localities + 1, inverse_temperature)
-            grown = self._lowest(objective, self._grown(posterior, inverse_temperature, rng, self.n_starts))
+            grown = self._lowest(
+                objective, self._grown(posterior, inverse_temperature, rng, self.n_starts)
+            )
             posterior = self.polish(objective, grown[:1])[0].posterior
         return self.polish(self.objective(n, inverse_temperature), [posterior])
 
     def polish(
-        self, objective: Objective, begin: Sequence[Posterior], tol: float | None = _LOOSE, max_iter: int | None = None
+        self,
+        objective: Objective,
+        begin: Sequence[Posterior],
+        tol: float | None = _LOOSE,
+        max_iter: int | None = None,
     ) -> list[Solution]:
-        """Where each search ends, in the order of the starts. When time is over at least the first start comes back."""
+        """Where each search ends, in the order of the starts. When time is over at least the first
+        start comes back.
+        """
         if self.tol is not None or self.solver != "lbfgs":
             tol = self.tol
         options = {"max_iter": self.max_iter if max_iter is None else max_iter, "tol": tol}
@@ -196,7 +248,12 @@ class Search:
         already = self.watch.interrupted
         self.watch.raising = True
         try:
-            tasks = (delayed(_polished)(solver, objective, start, self.free, options, self.watch.deadline) for start in begin)
+            tasks = (
+                delayed(_polished)(
+                    solver, objective, start, self.free, options, self.watch.deadline
+                )
+                for start in begin
+            )
             found = list(Parallel(n_jobs=self.n_jobs)(tasks))
             self.watch.over()  # whether the others were told to stop
         except KeyboardInterrupt:
@@ -210,7 +267,9 @@ class Search:
         return found
 
     def cost(self, n: int, n_temperatures: int) -> float:
-        """About how many searches to the end `explore` and `along` are worth; a short one counts a fifth."""
+        """About how many searches to the end `explore` and `along` are worth; a short one counts a
+        fifth.
+        """
         if self.solver == "nadam":
             return self.n_starts + _FOLLOWED * (n_temperatures - 1.0)
         if n == 0:
@@ -218,12 +277,18 @@ class Search:
         grown = 1 if self.grows else 0
         ways = self._places(n, [None] * grown) + grown + (grown and n > 2)
         exchanges = _EXCHANGES if self.grows and n > 1 else 0
-        return _SHORT * self.n_starts * (ways + exchanges) + _FOLLOWED * (ways + n_temperatures - 1.0) + exchanges
+        return (
+            _SHORT * self.n_starts * (ways + exchanges)
+            + _FOLLOWED * (ways + n_temperatures - 1.0)
+            + exchanges
+        )
 
-    # -- parts of it --------------------------------------------------------------------------------------------------
+    # -- parts of it -------------------------------------------------------------------------------
 
     def _places(self, n: int, fewer: Sequence[object]) -> bool:
-        """Whether mixtures are placed anew: to place one ball is to grow from none, and many are better grown."""
+        """Whether mixtures are placed anew: to place one ball is to grow from none, and many are
+        better grown.
+        """
         return 1 < n <= _FRESH or not (self.grows and fewer)
 
     def _if_time(self, count: int) -> int:
@@ -231,7 +296,9 @@ class Search:
         return 1 if self.watch.over() else count
 
     def _place(self, objective: Objective, n: int, rng: np.random.Generator) -> Posterior:
-        return starts.placed_at_rows(self._screened(objective).rows, self.points, n, self.unit_scale, rng)
+        return starts.placed_at_rows(
+            self._screened(objective).rows, self.points, n, self.unit_scale, rng
+        )
 
     def _screened(self, objective: Objective) -> Objective:
         """The objective on some of the rows, with the same lambda."""
@@ -240,7 +307,9 @@ class Search:
             return objective
         part = rows.part(slice(0, _SCREENED_ROWS))
         ratio = objective.total_weight / float(part.weight.sum())
-        return replace(objective, rows=part, inverse_temperature=objective.inverse_temperature * ratio)
+        return replace(
+            objective, rows=part, inverse_temperature=objective.inverse_temperature * ratio
+        )
 
     def _lowest(self, objective: Objective, begin: Sequence[Posterior]) -> list[Posterior]:
         """The starts by their objective, lowest first."""
@@ -251,22 +320,40 @@ class Search:
             values.append(value_at(objective, start, self.free))
         return [begin[i] for i in np.argsort(values, kind="stable")]
 
-    def _shortened(self, objective: Objective, begin: Sequence[Posterior], count: int) -> list[Posterior]:
+    def _shortened(
+        self, objective: Objective, begin: Sequence[Posterior], count: int
+    ) -> list[Posterior]:
         """The best of these starts after a few steps."""
         lowest = self._lowest(objective, begin)[:count]
         steps = _STEPS_CLOSED if eliminates(objective, self.free) else _STEPS
-        return [one.posterior for one in self.polish(objective, lowest, max_iter=min(steps, self.max_iter))]
+        return [
+            one.posterior
+            for one in self.polish(objective, lowest, max_iter=min(steps, self.max_iter))
+        ]
 
-    def _grown(self, fewer: Posterior, inverse_temperature: float, rng: np.random.Generator, count: int) -> list[Posterior]:
+    def _grown(
+        self, fewer: Posterior, inverse_temperature: float, rng: np.random.Generator, count: int
+    ) -> list[Posterior]:
         """The mixture and one more ball, after a few steps, for each of the most promising balls."""
         n = fewer.n_localities
         before = self._screened(self.objective(n, inverse_temperature))
-        balls = starts.promising_balls(before, fewer, self._if_time(2 * _DRAWN * self.n_starts), rng)
-        begin = [starts.with_ball(fewer, ball, self.unit_scale) for ball in starts.diverse(balls, 3 * count)]
-        return self._shortened(self._screened(self.objective(n + 1, inverse_temperature)), begin, count)
+        balls = starts.promising_balls(
+            before, fewer, self._if_time(2 * _DRAWN * self.n_starts), rng
+        )
+        begin = [
+            starts.with_ball(fewer, ball, self.unit_scale)
+            for ball in starts.diverse(balls, 3 * count)
+        ]
+        return self._shortened(
+            self._screened(self.objective(n + 1, inverse_temperature)), begin, count
+        )
 
-    def _split(self, fewer: Posterior, inverse_temperature: float, rng: np.random.Generator) -> list[Posterior]:
-        """The mixture with two balls in the place of the one whose rows lose most, after a few steps."""
+    def _split(
+        self, fewer: Posterior, inverse_temperature: float, rng: np.random.Generator
+    ) -> list[Posterior]:
+        """The mixture with two balls in the place of the one whose rows lose most, after a few
+        steps.
+        """
         n = fewer.n_localities
         lost = strengths(self._screened(self.objective(n, inverse_temperature)), fewer).lost
         rest = fewer.keep([i for i in range(n) if i != int(np.argmax(lost))])
@@ -276,22 +363,32 @@ class Search:
             begin = [
                 starts.with_ball(one, ball, self.unit_scale)
                 for one in begin
-                for ball in starts.diverse(starts.promising_balls(before, one, _DRAWN * self.n_starts, rng), count)
+                for ball in starts.diverse(
+                    starts.promising_balls(before, one, _DRAWN * self.n_starts, rng), count
+                )
             ]
-        return self._shortened(self._screened(self.objective(n + 1, inverse_temperature)), begin, self.n_starts)
+        return self._shortened(
+            self._screened(self.objective(n + 1, inverse_temperature)), begin, self.n_starts
+        )
 
-    def _exchanged(self, found: list[Solution], inverse_temperature: float, rng: np.random.Generator) -> list[Solution]:
+    def _exchanged(
+        self, found: list[Solution], inverse_temperature: float, rng: np.random.Generator
+    ) -> list[Solution]:
         """The best mixture with its weakest balls exchanged, as long as that makes it better."""
         n = found[0].posterior.n_localities
         objective = self.objective(n, inverse_temperature)
         for _ in range(_ROUNDS):
             order, useless = weakest(objective, found[0].posterior)
             leader = found[0]
-            for i in order[: max(_EXCHANGES, useless) if n > 1 else useless]:  # one ball of use has been grown already
+            for i in order[
+                : max(_EXCHANGES, useless) if n > 1 else useless
+            ]:  # one ball of use has been grown already
                 if self.watch.over():
                     return found
                 rest = leader.posterior.keep([j for j in range(n) if j != i])
-                again = self._lowest(objective, self._grown(rest, inverse_temperature, rng, self.n_starts))[:1]
+                again = self._lowest(
+                    objective, self._grown(rest, inverse_temperature, rng, self.n_starts)
+                )[:1]
                 found = self._ranked([*found, *self.polish(objective, again)])
                 if found[0].objective * _DIFFERENT < leader.objective:
                     break
@@ -303,7 +400,9 @@ class Search:
         """The best few that differ, best first."""
         kept: list[Solution] = []
         for one in sorted(solutions, key=lambda one: one.objective):
-            if len(kept) < _FOLLOWED and all(one.objective > _DIFFERENT * other.objective for other in kept):
+            if len(kept) < _FOLLOWED and all(
+                one.objective > _DIFFERENT * other.objective for other in kept
+            ):
                 kept.append(one)
         return kept
 
@@ -317,16 +416,20 @@ def _polished(
     deadline: Deadline,
 ) -> Solution:
     """One search in another process."""
-    with threadpool_limits(limits=1, user_api="blas"):  # a block's products are small: more threads only wait for each other
+    with threadpool_limits(
+        limits=1, user_api="blas"
+    ):  # a block's products are small: more threads only wait for each other
         return solver(objective, start, free, stop=deadline.over, **options)
 
 
 class Strengths(NamedTuple):
     """What the localities of a mixture are good for."""
 
-    saved: Array  # (n_localities,), the loss that its rows would have under the exterior model less their own
+    # (n_localities,), the loss that its rows would have under the exterior model less their own
+    saved: Array
     lost: Array  # (n_localities,), their own loss
-    common: Array  # (n_localities, n_localities), number of rows that two share; of its own on the diagonal
+    # (n_localities, n_localities), number of rows that two share; of its own on the diagonal
+    common: Array
 
 
 def strengths(objective: Objective, posterior: Posterior) -> Strengths:
@@ -346,7 +449,8 @@ def strengths(objective: Objective, posterior: Posterior) -> Strengths:
 
 
 def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]:
-    """The localities, weakest first, and how many of them are of no use: no row in them, or the rows of a stronger one.
+    """The localities, weakest first, and how many of them are of no use: no row in them, or the
+    rows of a stronger one.
 
     Parameters
     ----------
@@ -384,18 +488,24 @@ def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]
     useless = [i for i in order if common[i, i] == 0]
     for place, i in enumerate(order):
         stronger = order[place + 1 :]
-        if i not in useless and any(common[i, j] > _TWINS * max(size[i], size[j]) for j in stronger):
+        if i not in useless and any(
+            common[i, j] > _TWINS * max(size[i], size[j]) for j in stronger
+        ):
             useless.append(i)
     return useless + [i for i in order if i not in useless], len(useless)
 
 
-def catoni_bound(objective: float, inverse_temperature: float, n_rows: float, n_choices: int, delta: float = 0.05) -> float:
-    """Catoni's bound on the risk, of which the objective is all that depends on the posterior; comparable between lambdas.
+def catoni_bound(
+    objective: float, inverse_temperature: float, n_rows: float, n_choices: int, delta: float = 0.05
+) -> float:
+    """Catoni's bound on the risk, of which the objective is all that depends on the posterior;
+    comparable between lambdas.
 
-    (1 - exp(-C objective - ln(n_choices / delta) / m)) / (1 - exp(-C)) with C = lambda / m, valid with probability 1 - delta
-    for all of so many choices of (n, lambda) at once. The objective's sum over overlapping balls is at least the probability
-    that some applicable model errs, so that the bound holds for that. n_rows is the sum of the weights; where they are not
-    counts of independent rows it is not a bound.
+    (1 - exp(-C objective - ln(n_choices / delta) / m)) / (1 - exp(-C)) with C = lambda / m, valid
+    with probability 1 - delta for all of so many choices of (n, lambda) at once. The objective's
+    sum over overlapping balls is at least the probability that some applicable model errs, so that
+    the bound holds for that. n_rows is the sum of the weights; where they are not counts of
+    independent rows it is not a bound.
 
     Parameters
     ----------

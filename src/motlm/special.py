@@ -1,4 +1,6 @@
-"""What scipy lacks: a scaled Bessel function that neither under- nor overflows, its ratio, and both by table."""
+"""What scipy lacks: a scaled Bessel function that neither under- nor overflows, its ratio, and both
+by table.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,21 @@ from scipy.special import gammaln, ive, ndtr
 
 from ._typing import Array
 
-__all__ = ["bessel_ratio", "log_bessel", "log_bessel_and_ratio", "normal_cdf_and_density", "powers_from_values"]
+__all__ = [
+    "bessel_ratio",
+    "log_bessel",
+    "log_bessel_and_ratio",
+    "normal_cdf_and_density",
+    "powers_from_values",
+]
 
 _SERIES_BELOW = 1.0  # twelve terms of the power series reach 1e-17 there, for every order >= -1/2
-_ASYMPTOTIC_ABOVE = 1e6  # scipy's ive is nan from about 1e9; seven terms of the expansion reach 1e-17 here
-_DEBYE_FROM = 60.0  # from this order on scipy's ive underflows at moderate z; nine terms reach 1e-15 here
+_ASYMPTOTIC_ABOVE = (
+    1e6  # scipy's ive is nan from about 1e9; seven terms of the expansion reach 1e-17 here
+)
+_DEBYE_FROM = (
+    60.0  # from this order on scipy's ive underflows at moderate z; nine terms reach 1e-15 here
+)
 _SERIES_TERMS = 12
 _ASYMPTOTIC_TERMS = 7
 _DEBYE_TERMS = 9
@@ -43,7 +55,9 @@ def _large(order: float, z: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _debye_polynomials() -> list[np.polynomial.Polynomial]:
-    """U_0 = 1, U_{k+1}(p) = p^2 (1 - p^2) U_k'(p) / 2 + int_0^p (1 - 5 t^2) U_k(t) dt / 8 (DLMF 10.41.9)."""
+    """U_0 = 1, U_{k+1}(p) = p^2 (1 - p^2) U_k'(p) / 2 + int_0^p (1 - 5 t^2) U_k(t) dt / 8 (DLMF
+    10.41.9).
+    """
     p2 = np.polynomial.Polynomial([0.0, 0.0, 1.0])
     terms = [np.polynomial.Polynomial([1.0])]
     for _ in range(_DEBYE_TERMS):
@@ -53,7 +67,9 @@ def _debye_polynomials() -> list[np.polynomial.Polynomial]:
 
 
 def _log_debye(order: float, z: Array) -> Array:
-    """ln( z^-order exp(-z) I_order(z) ) by the expansion uniform in z for large orders (DLMF 10.41.3)."""
+    """ln( z^-order exp(-z) I_order(z) ) by the expansion uniform in z for large orders (DLMF
+    10.41.3).
+    """
     root = np.hypot(order, z)
     p = order / root
     total = np.zeros_like(z)
@@ -74,7 +90,9 @@ def log_bessel(order: float, z: Array) -> Array:
     at = z[small]
     result[small] = np.log(_small(order, at)) - at - order * np.log(2.0) - gammaln(order + 1.0)
     at = z[large]
-    result[large] = np.log(_large(order, at)) - (order + 0.5) * np.log(at) - 0.5 * np.log(2.0 * np.pi)
+    result[large] = (
+        np.log(_large(order, at)) - (order + 0.5) * np.log(at) - 0.5 * np.log(2.0 * np.pi)
+    )
     return result
 
 
@@ -94,7 +112,9 @@ def bessel_ratio(order: float, z: Array) -> Array:
 
 
 def powers_from_values(n: int) -> tuple[Array, Array]:
-    """Chebyshev nodes in (-1, 1), and the matrix from values at them to the coefficients of 1, x, .., x^(n-1)."""
+    """Chebyshev nodes in (-1, 1), and the matrix from values at them to the coefficients of 1, x,
+    .., x^(n-1).
+    """
     nodes = np.cos(np.pi * (np.arange(n) + 0.5) / n)
     chebyshev_from_values = np.cos(np.outer(np.arange(n), np.arccos(nodes))) * (2.0 / n)
     chebyshev_from_values[0] /= 2.0
@@ -104,15 +124,18 @@ def powers_from_values(n: int) -> tuple[Array, Array]:
     return nodes, powers_from_chebyshev @ chebyshev_from_values
 
 
-_PER_UNIT = 256  # cubics in a unit of asinh(z / (order + 2)); with 4 nodes each, 1e-13 of the function's size
+# cubics in a unit of asinh(z / (order + 2)); with 4 nodes each, 1e-13 of the function's size
+_PER_UNIT = 256
 _END = 40.0  # z up to 1e17 (order + 2)
 
 
 @lru_cache(maxsize=32)
 def _bessel_table(order: float) -> tuple[Array, float]:
-    """Coefficients (function, power, interval) of two functions in equal intervals of asinh(z / (order + 2)), and a constant.
+    """Coefficients (function, power, interval) of two functions in equal intervals of asinh(z /
+    (order + 2)), and a constant.
 
-    The functions are log_bessel less the constant and its leading growth, which keeps them of order 1, and bessel_ratio.
+    The functions are log_bessel less the constant and its leading growth, which keeps them of order
+    1, and bessel_ratio.
     """
     x, matrix = powers_from_values(4)
     middle = (np.arange(int(_END * _PER_UNIT)) + 0.5) / _PER_UNIT
@@ -124,7 +147,9 @@ def _bessel_table(order: float) -> tuple[Array, float]:
 
 
 def log_bessel_and_ratio(order: float, z: Array) -> tuple[Array, Array]:
-    """`log_bessel` and `bessel_ratio` by a table kept for each order: twenty times as fast for large arrays."""
+    """`log_bessel` and `bessel_ratio` by a table kept for each order: twenty times as fast for
+    large arrays.
+    """
     (of_log, of_ratio), at_zero = _bessel_table(float(order))
     scaled = z * (1.0 / (order + 2.0))
     stretched = np.log(scaled + np.sqrt(scaled * scaled + 1.0))
@@ -152,7 +177,8 @@ _NORMAL_CDFS = {np.dtype(kind): _NORMAL_CDF.astype(kind) for kind in (np.float64
 
 
 def normal_cdf_and_density(t: Array) -> tuple[Array, Array]:
-    """P(N <= t) and the density at t of a standard normal N; the former to 1e-12, several times as fast as scipy's.
+    """P(N <= t) and the density at t of a standard normal N; the former to 1e-12, several times as
+    fast as scipy's.
 
     From the nearest of a grid of points, t - e, Taylor's series about t, with u = e t:
     P(N <= t) = P(N <= t - e) + density(t) e (1 + u / 2 + u^2 / 6 + u^3 / 24 - e^2 (1 / 6 + u / 8)).

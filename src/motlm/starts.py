@@ -1,4 +1,6 @@
-"""Where a search begins: balls placed at rows with linear models fitted inside and outside, or the paper's random draws."""
+"""Where a search begins: balls placed at rows with linear models fitted inside and outside, or the
+paper's random draws.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from .objective import Objective, locate, lookup_of, variances
 from .posterior import Posterior
 from .rows import Rows
 
-__all__ = ["Ball", "diverse", "one_model", "paper_draw", "placed_at_rows", "promising_balls", "with_ball"]
+__all__ = [
+    "Ball",
+    "diverse",
+    "one_model",
+    "paper_draw",
+    "placed_at_rows",
+    "promising_balls",
+    "with_ball",
+]
 
 _RIDGE = 1.0  # one pseudo-row per weight, as a standard normal prior has
 _SHAPE = 25.0  # the radius starts with a spread of a fifth of itself
@@ -22,14 +32,17 @@ _CENTER_SCALE = 0.2
 _MODEL_SCALE = 0.3
 
 
-def placed_at_rows(rows: Rows, points: Array | None, n_localities: int, unit_scale: bool, rng: np.random.Generator) -> Posterior:
-    """Centres at random rows (or at the given points), radii at random quantiles of the distance, ridge models inside and out.
+def placed_at_rows(
+    rows: Rows, points: Array | None, n_localities: int, unit_scale: bool, rng: np.random.Generator
+) -> Posterior:
+    """Centers at random rows (or at the given points), radii at random quantiles of the distance,
+    ridge models inside and out.
 
     Parameters
     ----------
     rows : Rows
     points : array, (n_localities, n_coordinates), or None
-        Known centres; None places them at rows.
+        Known centers; None places them at rows.
     n_localities : int
     unit_scale : bool
         Whether the scale of the weights is fixed at 1.
@@ -77,7 +90,9 @@ def placed_at_rows(rows: Rows, points: Array | None, n_localities: int, unit_sca
 
 
 def _models(coef: Array, intercept: Array, unit_scale: bool) -> dict[str, Array]:
-    """The laws of linear models with these means, or, where the weights' scale is fixed at 1, as sure of themselves as those."""
+    """The laws of linear models with these means, or, where the weights' scale is fixed at 1, as
+    sure of themselves as those.
+    """
     scale = _MODEL_SCALE if unit_scale else 1.0
     return {
         "coef": coef / scale,
@@ -94,7 +109,9 @@ def one_model(rows: Rows, unit_scale: bool) -> Posterior:
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball that might be added to a mixture, with ridge models of the rows in it and of the rows that the exterior keeps."""
+    """A ball that might be added to a mixture, with ridge models of the rows in it and of the rows
+    that the exterior keeps.
+    """
 
     center: Array
     radius: float
@@ -103,12 +120,16 @@ class Ball:
     gain: float  # loss per row that it promises to remove
 
 
-def promising_balls(objective: Objective, posterior: Posterior, count: int, rng: np.random.Generator) -> list[Ball]:
-    """Of `count` balls around rows, drawn where the exterior model errs and elsewhere, those first that promise to remove most.
+def promising_balls(
+    objective: Objective, posterior: Posterior, count: int, rng: np.random.Generator
+) -> list[Ball]:
+    """Of `count` balls around rows, drawn where the exterior model errs and elsewhere, those first
+    that promise to remove most.
 
-    The promise takes hard memberships and ridge models, inside the ball and outside: sum over rows in the ball of its loss,
-    and over the others of the new exterior model's, against the exterior's loss before. Rows of other balls gain nothing, and
-    a ball over them adds its own loss to theirs, as the objective has it.
+    The promise takes hard memberships and ridge models, inside the ball and outside: sum over rows
+    in the ball of its loss, and over the others of the new exterior model's, against the exterior's
+    loss before. Rows of other balls gain nothing, and a ball over them adds its own loss to theirs,
+    as the objective has it.
 
     Parameters
     ----------
@@ -141,9 +162,14 @@ def promising_balls(objective: Objective, posterior: Posterior, count: int, rng:
     (20, True)
     """
     rows, loss = objective.rows, objective.loss
-    mean, _, omega = locate(objective.vicinity, lookup_of(objective.vicinity, posterior), posterior, rows)
+    mean, _, omega = locate(
+        objective.vicinity, lookup_of(objective.vicinity, posterior), posterior, rows
+    )
     outside = gates(omega)[0][-1] * rows.weight
-    lost = outside * loss.value_and_partials(rows.target, mean[-1], variances(posterior, rows)[-1]).value
+    lost = (
+        outside
+        * loss.value_and_partials(rows.target, mean[-1], variances(posterior, rows)[-1]).value
+    )
     total = float(rows.weight.sum())
     lost = np.maximum(lost, 0.0)  # memberships from tables may exceed 1 by some 1e-11
     chance = 0.5 * lost / max(float(lost.sum()), 1e-300) + 0.5 * rows.weight / total
@@ -151,14 +177,26 @@ def promising_balls(objective: Objective, posterior: Posterior, count: int, rng:
     share = np.exp(rng.uniform(np.log(0.03), np.log(0.6), size=count))
     least = min(rows.features.shape[1] + 2, len(rows)) / len(rows)
     balls = []
-    for centre, part in zip(rows.coordinates[chosen].astype(float), np.maximum(share, least), strict=True):
-        squared = _squared_distances(rows, centre)
+    for center, part in zip(
+        rows.coordinates[chosen].astype(float), np.maximum(share, least), strict=True
+    ):
+        squared = _squared_distances(rows, center)
         limit = _ranked(squared, part)
         inside = squared <= limit
         models = [_ridge(rows, inside, outside), _ridge(rows, ~inside, outside)]
-        left = _hard_loss(loss, rows, inside, rows.weight, *models[0]) + _hard_loss(loss, rows, ~inside, outside, *models[1])
+        left = _hard_loss(loss, rows, inside, rows.weight, *models[0]) + _hard_loss(
+            loss, rows, ~inside, outside, *models[1]
+        )
         coef, intercept = (np.array(parts) for parts in zip(*models, strict=True))
-        balls.append(Ball(centre, max(float(np.sqrt(limit)), 1e-2), coef, intercept, (float(lost.sum()) - left) / total))
+        balls.append(
+            Ball(
+                center,
+                max(float(np.sqrt(limit)), 1e-2),
+                coef,
+                intercept,
+                (float(lost.sum()) - left) / total,
+            )
+        )
     return sorted(balls, key=lambda ball: -ball.gain)
 
 
@@ -210,7 +248,8 @@ def _unlike(one: Ball, other: Ball) -> bool:
 def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     """The mixture with this ball, and with the ridge model outside.
 
-    That the exterior begins anew from a soft model matters: a sharp one, left as it was, keeps the search where it is.
+    That the exterior begins anew from a soft model matters: a sharp one, left as it was, keeps the
+    search where it is.
 
     Parameters
     ----------
@@ -247,8 +286,14 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
         "radius_rate": _SHAPE / ball.radius,
     }
     models = _models(ball.coef, ball.intercept, unit_scale)
-    fields = {name: np.concatenate([getattr(posterior, name), np.asarray(value)[None]]) for name, value in added.items()}
-    fields |= {name: np.concatenate([getattr(posterior, name)[:n], value]) for name, value in models.items()}
+    fields = {
+        name: np.concatenate([getattr(posterior, name), np.asarray(value)[None]])
+        for name, value in added.items()
+    }
+    fields |= {
+        name: np.concatenate([getattr(posterior, name)[:n], value])
+        for name, value in models.items()
+    }
     return replace(posterior, **fields)
 
 
@@ -266,7 +311,9 @@ def _ranked(values: Array, share: float) -> float:
 
 
 def _ridge(rows: Rows, chosen: Booleans, weight: Array | None = None) -> tuple[Array, float]:
-    """Weighted ridge regression of the target on the chosen rows; the prior mean where there are none."""
+    """Weighted ridge regression of the target on the chosen rows; the prior mean where there are
+    none.
+    """
     X, y = rows.features[chosen], rows.target[chosen]
     weight = (rows.weight if weight is None else weight)[chosen]
     d = X.shape[1]
@@ -279,7 +326,9 @@ def _ridge(rows: Rows, chosen: Booleans, weight: Array | None = None) -> tuple[A
     return np.asarray(solution[:d], dtype=float), float(solution[d])
 
 
-def _hard_loss(loss: Loss, rows: Rows, chosen: Booleans, weight: Array, coef: Array, intercept: float) -> float:
+def _hard_loss(
+    loss: Loss, rows: Rows, chosen: Booleans, weight: Array, coef: Array, intercept: float
+) -> float:
     """Loss of a model on the chosen rows, its score as uncertain as its residuals are large."""
     X, y, weight = rows.features[chosen], rows.target[chosen], weight[chosen]
     mean = X @ coef.astype(X.dtype) + intercept
@@ -288,17 +337,23 @@ def _hard_loss(loss: Loss, rows: Rows, chosen: Booleans, weight: Array, coef: Ar
     return float(weight @ loss.value_and_partials(y, mean, variance).value)
 
 
-def paper_draw(rows: Rows, points: Array | None, n_localities: int, classification: bool, rng: np.random.Generator) -> Posterior:
+def paper_draw(
+    rows: Rows,
+    points: Array | None,
+    n_localities: int,
+    classification: bool,
+    rng: np.random.Generator,
+) -> Posterior:
     """The published experiments' random start.
 
-    Centres and weights N(0, I) (weights 0 for regression), center_scale U(0, 1), shape and rate 50 U(0, 1), the rest at
-    the prior.
+    Centers and weights N(0, I) (weights 0 for regression), center_scale U(0, 1), shape and rate 50
+    U(0, 1), the rest at the prior.
 
     Parameters
     ----------
     rows : Rows
     points : array, (n_localities, n_coordinates), or None
-        Known centres; None draws them.
+        Known centers; None draws them.
     n_localities : int
     classification : bool
     rng : numpy Generator

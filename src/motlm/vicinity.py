@@ -1,27 +1,32 @@
-"""P(row in locality) as a function of its distance to the centre, with partials.
+"""P(row in locality) as a function of its distance to the center, with partials.
 
-A locality is a ball of random radius, beta ~ Gamma(shape, rate), around a centre. With a known centre::
+A locality is a ball of random radius, beta ~ Gamma(shape, rate), around a center. With a known
+center::
 
     theta(D)   = P(beta >= D),
 
-the survival function of the radius; with a centre c ~ N(c0, center_scale^2 I) whose mean is at distance D from the row::
+the survival function of the radius; with a center c ~ N(c0, center_scale^2 I) whose mean is at
+distance D from the row::
 
     upsilon(D) = P(|u| <= beta),    u ~ N(D e_1, center_scale^2 I_d).
 
-Both are functions of one number once the locality's parameters are given. So each locality gets a `Table`, a piecewise
-polynomial in the distance, made from a hundred or so exact evaluations; rows only look things up.
+Both are functions of one number once the locality's parameters are given. So each locality gets a
+`Table`, a piecewise polynomial in the distance, made from a hundred or so exact evaluations; rows
+only look things up.
 
-How upsilon is computed. Let g be the density of the radius, f(r) that of r = norm(u), and A = I_{d/2} / I_{d/2-1} at
-z = D r / center_scale^2. Then every partial is a single integral of the positive weight g f, which is log-concave::
+How upsilon is computed. Let g be the density of the radius, f(r) that of r = norm(u), and A =
+I_{d/2} / I_{d/2-1} at z = D r / center_scale^2. Then every partial is a single integral of the
+positive weight g f, which is log-concave::
 
     d/dD           = - int g f A                      (the flux through the sphere)
     rate   d/drate = - int g f r
-    eps    d/deps  =   int g f (D A - r)              or, far from the centre,  - eps^2 int g f (k + d - 2 - rate r) / r
-    d^2/dD dk      = - int g f A (ln(rate r) - psi(k))
+    eps    d/deps  =   int g f (D A - r)              or, far from the center,  - eps^2 int g f (k +
+    d - 2 - rate r) / r d^2/dD dk      = - int g f A (ln(rate r) - psi(k))
 
-The trapezoidal rule in ln r converges exponentially for these (the integrand is analytic and vanishes at both ends), with
-the nodes laid around the mode. The value and its partial in the shape k are then integrals over D, from infinity inwards:
-no incomplete gamma function, nor its derivative in the shape, and no non-central chi-square law enters.
+The trapezoidal rule in ln r converges exponentially for these (the integrand is analytic and
+vanishes at both ends), with the nodes laid around the mode. The value and its partial in the shape
+k are then integrals over D, from infinity inwards: no incomplete gamma function, nor its derivative
+in the shape, and no non-central chi-square law enters.
 """
 
 from __future__ import annotations
@@ -64,13 +69,17 @@ shape, n_features) only, nothing changes with the unit of distance; the search l
 
 _NEGLIGIBLE = 1e-13  # probability left out at each end of a table
 _NODES = 12  # Chebyshev nodes in each panel of a table
-_PANEL = 1.8  # width of a panel, in units of the local length; tuned: value error < 2e-10 over LIMITS
+_PANEL = (
+    1.8  # width of a panel, in units of the local length; tuned: value error < 2e-10 over LIMITS
+)
 _CELLS = 8  # cells in the narrowest panel; the others are rounded to whole cells
 _PARTS = 64  # cubics that a panel is cut into for rows to look up
 _DROP = 35.0  # the trapezoidal sum is cut where its terms are exp(-35) of the largest
 _REACH = math.sqrt(2.0 * _DROP)  # end of the sum, in standard widths of a Gaussian
 _FEW = 36  # most sums have fewer terms than this; the others are taken apart from them
-_FAR = 20.0  # beyond this many center_scales from the centre the second form of d/deps loses no digits
+_FAR = (
+    20.0  # beyond this many center_scales from the center the second form of d/deps loses no digits
+)
 
 
 class ThetaPartials(NamedTuple):
@@ -105,12 +114,14 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Membership of one locality as a piecewise polynomial of x = ln(D + shift), exact to about 1e-10.
+    """Membership of one locality as a piecewise polynomial of x = ln(D + shift), exact to about
+    1e-10.
 
-    `value` holds the membership, `slope` its derivative with respect to D^2 / 2 (finite at D = 0), `parameters` its
-    partials with respect to the locality's own parameters; all as (power, panel) coefficients of the position in the panel.
-    Below the first edge and above the last one the membership is constant to within 1e-13. The edges are whole multiples of
-    one width, so that a panel is found without a search.
+    `value` holds the membership, `slope` its derivative with respect to D^2 / 2 (finite at D = 0),
+    `parameters` its partials with respect to the locality's own parameters; all as (power, panel)
+    coefficients of the position in the panel. Below the first edge and above the last one the
+    membership is constant to within 1e-13. The edges are whole multiples of one width, so that a
+    panel is found without a search.
     """
 
     shift: float
@@ -145,12 +156,25 @@ _X, _POWERS_FROM_VALUES = powers_from_values(_NODES)
 
 
 def _cut() -> Array:
-    """(power in the part, part, power in the panel): the cubics that a panel's polynomial is cut into, each over [0, 1]."""
+    """(power in the part, part, power in the panel): the cubics that a panel's polynomial is cut
+    into, each over [0, 1].
+    """
     x, powers = powers_from_values(4)
-    at = (np.arange(_PARTS)[:, None] + 0.5 * (x + 1.0)) * (2.0 / _PARTS) - 1.0  # (part, node), position in the panel
+    at = (np.arange(_PARTS)[:, None] + 0.5 * (x + 1.0)) * (
+        2.0 / _PARTS
+    ) - 1.0  # (part, node), position in the panel
     by_position = np.einsum("jn,pnk->jpk", powers, at[:, :, None] ** np.arange(_NODES + 1))
-    from_unit = np.array([[1.0, -1.0, 1.0, -1.0], [0.0, 2.0, -4.0, 6.0], [0.0, 0.0, 4.0, -12.0], [0.0, 0.0, 0.0, 8.0]])
-    return np.asarray(np.einsum("ij,jpk->ipk", from_unit, by_position))  # powers of 2 f - 1 as powers of f
+    from_unit = np.array(
+        [
+            [1.0, -1.0, 1.0, -1.0],
+            [0.0, 2.0, -4.0, 6.0],
+            [0.0, 0.0, 4.0, -12.0],
+            [0.0, 0.0, 0.0, 8.0],
+        ]
+    )
+    return np.asarray(
+        np.einsum("ij,jpk->ipk", from_unit, by_position)
+    )  # powers of 2 f - 1 as powers of f
 
 
 _CUT = _cut()
@@ -158,9 +182,11 @@ _CUT = _cut()
 
 @dataclass(frozen=True)
 class Lookup:
-    """The tables of several localities as rows use them: each panel is cut into cubics, all localities at once.
+    """The tables of several localities as rows use them: each panel is cut into cubics, all
+    localities at once.
 
-    Arrays over rows are (n_localities, n_rows). They are computed in the floating type of the distances.
+    Arrays over rows are (n_localities, n_rows). They are computed in the floating type of the
+    distances.
     """
 
     tables: tuple[Table, ...]
@@ -181,7 +207,12 @@ class Lookup:
             return np.array(values, dtype=dtype)[:, None]
 
         def cubics(coefficients: list[Array]) -> Array:
-            return np.tensordot(_CUT, np.hstack(coefficients), axes=1).transpose(0, 2, 1).reshape(4, -1).astype(dtype)
+            return (
+                np.tensordot(_CUT, np.hstack(coefficients), axes=1)
+                .transpose(0, 2, 1)
+                .reshape(4, -1)
+                .astype(dtype)
+            )
 
         per_cell, part_at, first_cell = [np.empty(0)], [np.empty(0)], []
         n_cells, n_panels = 0, 0
@@ -201,7 +232,9 @@ class Lookup:
             column([max(table.shift, float(np.finfo(dtype).tiny)) for table in tables]),
             column([table.start for table in tables]),
             column([1.0 / table.cell for table in tables]),
-            column([table.edges[-1] - 0.01 for table in tables]),  # constant there; and rounding stays below the end
+            column(
+                [table.edges[-1] - 0.01 for table in tables]
+            ),  # constant there; and rounding stays below the end
             np.array(first_cell, dtype=np.intp)[:, None],
             np.concatenate(per_cell).astype(dtype),
             np.concatenate(part_at).astype(dtype),
@@ -210,7 +243,9 @@ class Lookup:
         )
 
     def place(self, distance: Array) -> Place:
-        """Number of the part in which each distance lies, and its position in [0, 1] there. Writes over the distances."""
+        """Number of the part in which each distance lies, and its position in [0, 1] there. Writes
+        over the distances.
+        """
         x = distance
         x += self.shift
         np.log(x, out=x)
@@ -234,7 +269,9 @@ class Lookup:
         return result
 
     def moments(self, place: Place, factor: Array) -> Array:
-        """(4, n_parts): sums of factor * position^power over the rows in each part. Writes over the factors."""
+        """(4, n_parts): sums of factor * position^power over the rows in each part. Writes over the
+        factors.
+        """
         part, n_parts = place.panel.ravel(), self.value.shape[1]
         moments = np.empty((4, n_parts))
         for power in range(4):
@@ -244,8 +281,12 @@ class Lookup:
         return moments
 
     def parameter_sums(self, moments: Array) -> Array:
-        """(parameter, locality): sum over rows of factor * d membership / d parameter. The transpose of a look-up."""
-        by_panel = np.tensordot(_CUT, moments.reshape(4, -1, _PARTS), axes=((0, 1), (0, 2)))  # (power, panel)
+        """(parameter, locality): sum over rows of factor * d membership / d parameter. The
+        transpose of a look-up.
+        """
+        by_panel = np.tensordot(
+            _CUT, moments.reshape(4, -1, _PARTS), axes=((0, 1), (0, 2))
+        )  # (power, panel)
         sums, first = [], 0
         for table in self.tables:
             last = first + table.value.shape[1]
@@ -258,13 +299,17 @@ def _padded(coefficients: Array) -> Array:
     return np.vstack([coefficients, np.zeros((1, coefficients.shape[1]))])
 
 
-_PRIMITIVE = np.vstack([np.zeros((1, _NODES)), _POWERS_FROM_VALUES / np.arange(1, _NODES + 1)[:, None]])
+_PRIMITIVE = np.vstack(
+    [np.zeros((1, _NODES)), _POWERS_FROM_VALUES / np.arange(1, _NODES + 1)[:, None]]
+)
 _ENDS = np.array([[-1.0], [1.0]]) ** np.arange(_NODES + 1) @ _PRIMITIVE
 
 
 @dataclass(frozen=True)
 class _Panels:
-    """The panels of the tables of several localities, side by side, and the distances of their Chebyshev nodes."""
+    """The panels of the tables of several localities, side by side, and the distances of their
+    Chebyshev nodes.
+    """
 
     shift: list[float]  # of each locality, like start and cell
     start: list[float]
@@ -277,24 +322,33 @@ class _Panels:
 
     @classmethod
     def over(cls, low: Array, high: Array, smoothing: Array, shape: Array, rate: Array) -> _Panels:
-        """Panels from low to high, each about _PANEL times as wide as the length over which membership varies there.
+        """Panels from low to high, each about _PANEL times as wide as the length over which
+        membership varies there.
 
-        The radius varies over D / sqrt(shape) near a distance D below its mean and over the like of its own spread beyond;
-        the centre's noise smooths all of that over center_scale. In x = ln(D + shift) with shift = center_scale sqrt(shape)
-        the first two are nearly one length.
+        The radius varies over D / sqrt(shape) near a distance D below its mean and over the like of
+        its own spread beyond; the center's noise smooths all of that over center_scale. In x = ln(D
+        + shift) with shift = center_scale sqrt(shape) the first two are nearly one length.
         """
         shifts, starts, cells, edges = [], [], [], []
-        for a, z, e, k, t in zip(*(part.tolist() for part in (low, high, smoothing, shape, rate)), strict=True):
-            curl = min(0.5, 1.0 / math.sqrt(k))  # 0.5: tuned, for the power law near 0 of a small shape
+        for a, z, e, k, t in zip(
+            *(part.tolist() for part in (low, high, smoothing, shape, rate)), strict=True
+        ):
+            curl = min(
+                0.5, 1.0 / math.sqrt(k)
+            )  # 0.5: tuned, for the power law near 0 of a small shape
             bend = max(k, 1.0) / t
             shift = max(e / curl, 1e-290)
             end = math.log(z + shift)
             walk = [math.log(a + shift)]
             while walk[-1] < end:
                 at = math.exp(walk[-1])
-                walk.append(walk[-1] + math.log1p(_PANEL * math.hypot(e, curl * min(at - shift, bend)) / at))
+                walk.append(
+                    walk[-1] + math.log1p(_PANEL * math.hypot(e, curl * min(at - shift, bend)) / at)
+                )
             stretch = (end - walk[0]) / (walk[-1] - walk[0])  # so that the last panel ends at high
-            cell = stretch * min(after - before for before, after in itertools.pairwise(walk)) / _CELLS
+            cell = (
+                stretch * min(after - before for before, after in itertools.pairwise(walk)) / _CELLS
+            )
             whole = [round(stretch * (x - walk[0]) / cell) for x in walk]
             shifts.append(shift)
             starts.append(walk[0])
@@ -310,7 +364,9 @@ class _Panels:
         return cls(shifts, starts, cells, edges, np.cumsum(sizes), owner, distance, shifted * half)
 
     def integrated(self, derivative: Array) -> Array:
-        """Coefficients of the integral, from each last edge inwards, of a derivative in D given as (node, panel) values."""
+        """Coefficients of the integral, from each last edge inwards, of a derivative in D given as
+        (node, panel) values.
+        """
         by_position = derivative * self.by_position
         primitive = _PRIMITIVE @ by_position  # 0 in the middle of each panel
         at_left, at_right = _ENDS @ by_position
@@ -325,13 +381,21 @@ class _Panels:
         return [
             Table(shift, start, cell, edges, value[:, a:z], slope[:, a:z], stacked[:, :, a:z])
             for shift, start, cell, edges, a, z in zip(
-                self.shift, self.start, self.cell, self.edges, first, self.ends.tolist(), strict=True
+                self.shift,
+                self.start,
+                self.cell,
+                self.edges,
+                first,
+                self.ends.tolist(),
+                strict=True,
             )
         ]
 
 
 def theta_tables(shape: Array, rate: Array) -> list[Table]:
-    """Tables of theta; their parameters are (shape, rate). The slope with respect to D^2 / 2 is not kept: known centres stay."""
+    """Tables of theta; their parameters are (shape, rate). The slope with respect to D^2 / 2 is not
+    kept: known centers stay.
+    """
     if len(shape) == 0:
         return []
     low = np.maximum(gammaincinv(shape, _NEGLIGIBLE) / rate, 1e-290)
@@ -351,8 +415,13 @@ def upsilon_tables(n_features: int, center_scale: Array, shape: Array, rate: Arr
     """Tables of upsilon; their parameters are (center_scale, shape, rate)."""
     if len(shape) == 0:
         return []
-    # |u| exceeds sqrt(D^2 + d eps^2) + t eps with probability at most exp(-t^2 / 2), since the norm is 1-Lipschitz
-    surely = np.maximum(gammaincinv(shape, _NEGLIGIBLE) / rate - math.sqrt(-2.0 * math.log(_NEGLIGIBLE)) * center_scale, 0.0)
+    # |u| exceeds sqrt(D^2 + d eps^2) + t eps with probability at most exp(-t^2 / 2), since the norm
+    # is 1-Lipschitz
+    surely = np.maximum(
+        gammaincinv(shape, _NEGLIGIBLE) / rate
+        - math.sqrt(-2.0 * math.log(_NEGLIGIBLE)) * center_scale,
+        0.0,
+    )
     low = np.sqrt(np.maximum(surely**2 - n_features * center_scale**2, 0.0))
     high = gammainccinv(shape, _NEGLIGIBLE) / rate + 8.0 * center_scale
     panels = _Panels.over(low, high, center_scale, shape, rate)
@@ -363,12 +432,18 @@ def upsilon_tables(n_features: int, center_scale: Array, shape: Array, rate: Arr
     slope, by_scale, by_rate, mixed = (part.reshape(like) for part in flux)
     value = panels.integrated(slope * panels.distance)
     by_shape = panels.integrated(mixed)
-    slope, by_scale, by_rate = (_padded(_POWERS_FROM_VALUES @ part) for part in (slope, by_scale, by_rate))
+    slope, by_scale, by_rate = (
+        _padded(_POWERS_FROM_VALUES @ part) for part in (slope, by_scale, by_rate)
+    )
     return panels.tables(value, slope, [by_scale, by_shape, by_rate])
 
 
-def _fluxes(distance: Array, n_features: int, center_scale: Array, shape: Array, rate: Array) -> tuple[Array, ...]:
-    """(dU/dD) / D, dU/deps, dU/drate and d^2U/dD dk at each distance, by the integrals at the head of this module."""
+def _fluxes(
+    distance: Array, n_features: int, center_scale: Array, shape: Array, rate: Array
+) -> tuple[Array, ...]:
+    """(dU/dD) / D, dU/deps, dU/drate and d^2U/dD dk at each distance, by the integrals at the head
+    of this module.
+    """
     d, eps, k = n_features, center_scale, shape
     b = 0.5 * d  # z A ~ sqrt(b^2 + z^2) - b places the nodes; the sums themselves use the exact A
     power = k + (d - 1.0)
@@ -380,13 +455,17 @@ def _fluxes(distance: Array, n_features: int, center_scale: Array, shape: Array,
         z = D * r
         root = np.sqrt(b * b + z * z)
         linear, square = rate * r, per_eps2 * r * r
-        return power - b - linear - square + root, np.minimum(z * z / root - linear - 2.0 * square, -1e-300)
+        return power - b - linear - square + root, np.minimum(
+            z * z / root - linear - 2.0 * square, -1e-300
+        )
 
     def log_weight(r: Array, log_r: Array) -> Array:
         z = D * r
         root = np.sqrt(b * b + z * z)
         away = (r - distance) / eps
-        return np.asarray(power * log_r - rate * r - 0.5 * away * away + (root - z) - b * np.log(b + root))
+        return np.asarray(
+            power * log_r - rate * r - 0.5 * away * away + (root - z) - b * np.log(b + root)
+        )
 
     shift = distance - rate * eps * eps
     spread = 4.0 * eps * eps * (k + 0.5 * (d - 1.0))
@@ -400,7 +479,8 @@ def _fluxes(distance: Array, n_features: int, center_scale: Array, shape: Array,
     peak = log_weight(mode, log_mode)
     right = _REACH * width  # the logarithm falls faster than a parabola there
     left = right
-    # and slower here. It is concave, so that after one step of Newton's method left is too far, never too near
+    # and slower here. It is concave, so that after one step of Newton's method left is too far,
+    # never too near
     for _ in range(2):
         log_r = log_mode - left
         r = np.exp(log_r)
@@ -417,7 +497,17 @@ def _fluxes(distance: Array, n_features: int, center_scale: Array, shape: Array,
             chosen = slice(None) if group.all() else np.flatnonzero(group)
             most = int(n_nodes[chosen].max())
             arguments = (
-                part[chosen] for part in (distance, D, eps, power, rate, log_mode - left, (left + right) / most, constant)
+                part[chosen]
+                for part in (
+                    distance,
+                    D,
+                    eps,
+                    power,
+                    rate,
+                    log_mode - left,
+                    (left + right) / most,
+                    constant,
+                )
             )
             sums[:, chosen] = _trapezoidal(0.5 * d - 1.0, most, *arguments)
     through, outward, inward, weight, logarithmic = sums
@@ -440,7 +530,9 @@ def _trapezoidal(
     step: Array,
     constant: Array,
 ) -> tuple[Array, ...]:
-    """Sums of A, r, 1 / r, 1 and A ln r, times the weight, over equal steps of ln r; one for each distance."""
+    """Sums of A, r, 1 / r, 1 and A ln r, times the weight, over equal steps of ln r; one for each
+    distance.
+    """
     log_r = step[:, None] * np.arange(n_nodes)
     log_r += (begin + 0.5 * step)[:, None]
     r = np.exp(log_r)
@@ -478,7 +570,9 @@ def _positive(**parameters: Array) -> None:
 def _distances(distance: ArrayLike) -> Array:
     distance = np.asarray(distance, dtype=float)
     if not np.all(distance >= 0):
-        raise ValueError(f"distance must be non-negative and not nan; the smallest is {np.min(distance)}.")
+        raise ValueError(
+            f"distance must be non-negative and not nan; the smallest is {np.min(distance)}."
+        )
     return distance
 
 
@@ -499,7 +593,9 @@ def theta(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -> Array:
     >>> round(float(theta(2.0, 1.0, 0.5)), 12)  # exp(-1)
     0.367879441171
     """
-    D, k, t = np.broadcast_arrays(_distances(distance), np.asarray(shape, float), np.asarray(rate, float))
+    D, k, t = np.broadcast_arrays(
+        _distances(distance), np.asarray(shape, float), np.asarray(rate, float)
+    )
     _positive(shape=k, rate=t)
     return np.asarray(gammaincc(k, t * D))
 
@@ -528,7 +624,9 @@ def theta_and_partials(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -
     >>> round(float(partials.value), 6), round(float(partials.distance), 6), round(float(partials.rate), 6)
     (0.367879, -0.18394, -0.735759)
     """
-    D, k, t = np.broadcast_arrays(_distances(distance), np.asarray(shape, float), np.asarray(rate, float))
+    D, k, t = np.broadcast_arrays(
+        _distances(distance), np.asarray(shape, float), np.asarray(rate, float)
+    )
     _positive(shape=k, rate=t)
     with np.errstate(divide="ignore"):
         density = np.exp(np.log(t) + xlogy(k - 1.0, t * D) - t * D - gammaln(k))
@@ -541,10 +639,14 @@ def theta_and_partials(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -
     return ThetaPartials(np.asarray(gammaincc(k, t * D)), -density, by_shape, by_rate)
 
 
-def upsilon(distance: ArrayLike, n_features: int, center_scale: ArrayLike, shape: ArrayLike, rate: ArrayLike) -> Array:
-    """P(row in ball) when the centre is N(c0, center_scale^2 I) in n_features dimensions, at this distance from c0.
+def upsilon(
+    distance: ArrayLike, n_features: int, center_scale: ArrayLike, shape: ArrayLike, rate: ArrayLike
+) -> Array:
+    """P(row in ball) when the center is N(c0, center_scale^2 I) in n_features dimensions, at this
+    distance from c0.
 
-    Arguments other than n_features broadcast. Absolute error below 1e-9 over `LIMITS` and distances 0 to 50.
+    Arguments other than n_features broadcast. Absolute error below 1e-9 over `LIMITS` and distances
+    0 to 50.
 
     Parameters
     ----------
@@ -567,7 +669,8 @@ def upsilon(distance: ArrayLike, n_features: int, center_scale: ArrayLike, shape
 def upsilon_and_partials(
     distance: ArrayLike, n_features: int, center_scale: ArrayLike, shape: ArrayLike, rate: ArrayLike
 ) -> UpsilonPartials:
-    """upsilon and its partials with respect to distance, center_scale, shape and rate; arguments other than n_features broadcast.
+    """upsilon and its partials with respect to distance, center_scale, shape and rate; arguments
+    other than n_features broadcast.
 
     The partials' error is below 1e-7 of their largest size over distance.
 
@@ -596,7 +699,10 @@ def upsilon_and_partials(
     if n_features < 1:
         raise ValueError(f"n_features must be at least 1; got {n_features}.")
     D, e, k, t = np.broadcast_arrays(
-        _distances(distance), np.asarray(center_scale, float), np.asarray(shape, float), np.asarray(rate, float)
+        _distances(distance),
+        np.asarray(center_scale, float),
+        np.asarray(shape, float),
+        np.asarray(rate, float),
     )
     _positive(center_scale=e, shape=k, rate=t)
     value, by_distance, by_scale, by_shape, by_rate = (np.empty(D.shape) for _ in range(5))
@@ -605,7 +711,9 @@ def upsilon_and_partials(
         place = table.place(D[where])
         value[where] = table.look_up(table.value, place)
         by_distance[where] = table.look_up(table.slope, place) * D[where]
-        for result, coefficients in zip((by_scale, by_shape, by_rate), table.parameters, strict=True):
+        for result, coefficients in zip(
+            (by_scale, by_shape, by_rate), table.parameters, strict=True
+        ):
             result[where] = table.look_up(coefficients, place)
     return UpsilonPartials(value, by_distance, by_scale, by_shape, by_rate)
 
@@ -627,10 +735,11 @@ def upsilon_qmc(
     n_radii: int = 60,
     seed: int | None = None,
 ) -> Array:
-    """The paper's approximation of upsilon: the mean of the non-central chi-square law over quasi-random radii.
+    """The paper's approximation of upsilon: the mean of the non-central chi-square law over
+    quasi-random radii.
 
-    For the paper's appendix and for comparison only; motlm itself uses `upsilon`. With a seed the Halton sequence is
-    scrambled, which gives the spread that the appendix shows.
+    For the paper's appendix and for comparison only; motlm itself uses `upsilon`. With a seed the
+    Halton sequence is scrambled, which gives the spread that the appendix shows.
 
     Parameters
     ----------
@@ -659,7 +768,9 @@ def upsilon_qmc(
     D = _distances(distance)
     noncentral = (D[..., None] / center_scale) ** 2
     x = np.broadcast_to((radius / center_scale) ** 2, noncentral.shape[:-1] + radius.shape)
-    law = np.where(noncentral > 0, chndtr(x, n_features, np.maximum(noncentral, 1e-300)), chdtr(n_features, x))
+    law = np.where(
+        noncentral > 0, chndtr(x, n_features, np.maximum(noncentral, 1e-300)), chdtr(n_features, x)
+    )
     return np.asarray(law.mean(axis=-1))
 
 

@@ -1,4 +1,6 @@
-"""Watching a long search: a progress bar, a time limit, and Ctrl-C, each of which leaves the best model found so far."""
+"""Watching a long search: a progress bar, a time limit, and Ctrl-C, each of which leaves the best
+model found so far.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class Deadline:
 
 
 class Watch:
-    """Says when to stop, and shows how far the search is. A context: while it lasts, the first Ctrl-C means stop, not fail.
+    """Says when to stop, and shows how far the search is. A context: while it lasts, the first
+    Ctrl-C means stop, not fail.
 
     Parameters
     ----------
@@ -82,7 +85,9 @@ class Watch:
     def say(self, doing: str, objective: float | None = None) -> None:
         """What is being done, and the best objective so far."""
         if self._bar:
-            self._bar.text = doing if objective is None else f"{doing}, best objective {objective:.5g}"
+            self._bar.text = (
+                doing if objective is None else f"{doing}, best objective {objective:.5g}"
+            )
             self._bar.draw()
 
     def done(self, steps: float) -> None:
@@ -98,7 +103,12 @@ class Watch:
                 self._installed = True
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._installed:
             signal.signal(signal.SIGINT, self._previous)
         if self._bar:
@@ -114,7 +124,9 @@ class Watch:
 
 
 class Bar:
-    """One line on stderr, drawn over where that is a terminal or a notebook; otherwise a line for each new text."""
+    """One line on stderr, drawn over where that is a terminal or a notebook; otherwise a line for
+    each new text.
+    """
 
     def __init__(self) -> None:
         self.total, self.count, self.text = 0.0, 0.0, ""
@@ -131,13 +143,21 @@ class Bar:
         if always or time.time() - self._drawn > _PAUSE:
             self._drawn = time.time()
             line = f"[motlm] {self._line()}"
-            print("\r" + line + " " * (len(self._written) - len(line)), end="", file=sys.stderr, flush=True)
+            print(
+                "\r" + line + " " * (len(self._written) - len(line)),
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
             self._written = line
 
     def _line(self) -> str:
         share = min(self.count / self.total, 1.0) if self.total else 0.0
         full = round(_WIDTH * share)
-        return f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} {time.time() - self._began:5.1f} s  {self.text}"
+        return (
+            f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:4.0%} {time.time() - self._began:5.1f} s"
+            f"  {self.text}"
+        )
 
     def close(self) -> None:
         self.draw(always=True)

@@ -1,11 +1,14 @@
-"""Reference values of theta, upsilon and their partials, in arbitrary precision; writes vicinity.json beside itself.
+"""Reference values of theta, upsilon and their partials, in arbitrary precision; writes
+vicinity.json beside itself.
 
-    python tests/reference/make_vicinity_reference.py          (needs python-flint; about half an hour on one core)
+    python tests/reference/make_vicinity_reference.py          (needs python-flint; about half an
+    hour on one core)
 
 upsilon is integrated from its definition, P(|u| <= radius) = int P(radius >= r) f(r) dr with f the density of |u|, by
-composite Gauss-Legendre rules in Arb's ball arithmetic (rounding errors are enclosed; the rule's own error is checked by a
-second rule of another order). The partials are central differences of that integral, taken with 42 digits so that 20 or
-so of them survive. Nothing here is shared with the library.
+composite Gauss-Legendre rules in Arb's ball arithmetic (rounding errors are enclosed; the rule's
+own error is checked by a second rule of another order). The partials are central differences of
+that integral, taken with 42 digits so that 20 or so of them survive. Nothing here is shared with
+the library.
 """
 
 from __future__ import annotations
@@ -61,13 +64,17 @@ def gauss(n):
 
 
 def upsilon(distance, n_features, scale, shape, rate, n_nodes=48):
-    """int P(radius >= r) f(r) dr by composite Gauss-Legendre rules, cut where either factor changes."""
+    """int P(radius >= r) f(r) dr by composite Gauss-Legendre rules, cut where either factor
+    changes.
+    """
     distance, scale, shape, rate = (acb(v) for v in (distance, scale, shape, rate))
     D, e, k, t = (float(v.real.mid()) for v in (distance, scale, shape, rate))
     typical = math.sqrt(D * D + n_features * e * e)
     low, high = max(typical - 15 * e - e * math.sqrt(n_features), 0.0), typical + 15 * e
     mean, spread = k / t, math.sqrt(k) / t
-    cuts = {typical + e * j for j in range(-30, 31, 2)} | {mean + spread * j for j in range(-16, 41, 2)}
+    cuts = {typical + e * j for j in range(-30, 31, 2)} | {
+        mean + spread * j for j in range(-16, 41, 2)
+    }
     cuts |= {mean + spread * 48 * 1.3**j for j in range(40)}
     if low == 0.0:  # the survival function has a branch point at r = 0
         cuts |= {min(mean, high) / 2**j for j in range(1, 90)}
@@ -150,19 +157,29 @@ def cases(n, seed=0):
             chosen.append((D, d, e, k, t))
     for d in (1, 2, 100):
         for e in (1e-3, 2.0):
-            for k, t in ((0.5, 1000.0), (1000.0, 1000.0), (1000.0, 20.0), (2.0, 0.1), (0.5, 0.05), (30.0, 15.0)):
+            for k, t in (
+                (0.5, 1000.0),
+                (1000.0, 1000.0),
+                (1000.0, 20.0),
+                (2.0, 0.1),
+                (0.5, 0.05),
+                (30.0, 15.0),
+            ):
                 chosen.append((min(50.0, k / t), d, e, k, t))
                 chosen.append((0.0, d, e, k, t))
     return chosen
 
 
 def sharp_cases(n, seed=1):
-    """Radii that are known to within a per cent or less: large shapes and rates."""
+    """Radii that are known to within a percent or less: large shapes and rates."""
     draw = random.Random(seed)
     chosen = []
     for _ in range(n):
         d = draw.choice([1, 2, 3, 5, 20, 100])
-        e, k, radius = (math.exp(draw.uniform(math.log(a), math.log(b))) for a, b in ((1e-3, 2), (1e3, 1e5), (0.1, 10)))
+        e, k, radius = (
+            math.exp(draw.uniform(math.log(a), math.log(b)))
+            for a, b in ((1e-3, 2), (1e3, 1e5), (0.1, 10))
+        )
         D = abs(radius + draw.gauss(0, 1.5) * math.hypot(radius / math.sqrt(k), e))
         chosen.append((D, d, e, k, k / radius))
     for d in (2, 100):

@@ -1,4 +1,6 @@
-"""From rows that a model has not seen to statements: each maker takes the evidence and its share of delta."""
+"""From rows that a model has not seen to statements: each maker takes the evidence and its share of
+delta.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,19 @@ import numpy as np
 
 from .. import prediction
 from .._typing import AnyArray, Array, Booleans, Integers
-from ..bounds import best_c, betting, betting_reduction, catoni, clopper_pearson, conformal_rank, rows_needed
+from ..bounds import (
+    best_c,
+    betting,
+    betting_reduction,
+    catoni,
+    clopper_pearson,
+    conformal_rank,
+    rows_needed,
+)
 from ..estimators import LocalMixture
 from ..fingerprints import Fingerprint
 from ..losses import Loss, OffBy, ZeroOne
-from ..optimise import Solution
+from ..optimize import Solution
 from ..posterior import Posterior
 from ..problem import Problem, Table
 from . import _laws
@@ -24,13 +34,22 @@ from ._statements import FEW, NOT_BETTER, UNCHECKED, VACUOUS, CertificateError, 
 
 __all__ = ["CLASSIFICATION", "REGRESSION", "Evidence", "Fitted", "Rival", "flags_of", "spending"]
 
-INDEPENDENT = "The rows are independent draws from one population, and the cases spoken of are drawn from it too."
-UNSEEN = "These rows had no part in choosing the model, its settings, its columns or its points of interest."
+INDEPENDENT = (
+    "The rows are independent draws from one population, and the cases spoken of are drawn from it"
+    " too."
+)
+UNSEEN = (
+    "These rows had no part in choosing the model, its settings, its columns or its points of"
+    " interest."
+)
 PRIOR = (
-    "The prior of the bound and its C had no part of these rows, nor had the model's settings, columns and points of interest."
+    "The prior of the bound and its C had no part of these rows, nor had the model's settings,"
+    " columns and points of interest."
 )
 SEED = "The seed of the draw was fixed before the rows were looked at."
-_WIDE = 4.0  # standard deviations of the target; deviations beyond count as that, which can only make the baseline better
+# standard deviations of the target; deviations beyond count as that, which can only make the
+# baseline better
+_WIDE = 4.0
 _VACUOUS = 0.9995  # a bound that prints as 100 %
 _COIN = 0.5
 CLIPPED = "Larger errors count as the largest that is counted."
@@ -73,7 +92,7 @@ class Evidence:
     clip: float | None
     coverage: float
     marginal: bool
-    unlabelled: Booleans | None  # whether models contradict each other on further rows
+    unlabeled: Booleans | None  # whether models contradict each other on further rows
     seed: int
     population: str
     rows: str  # how the rows are called
@@ -111,12 +130,17 @@ class Evidence:
         """The tolerance, or the clip; an error where there is none."""
         value = getattr(self, name)
         if value is None:
-            raise ValueError(f"{name} is needed for this kind of model: a size of errors in the units of y, chosen beforehand.")
+            raise ValueError(
+                f"{name} is needed for this kind of model: a size of errors in the units of y,"
+                " chosen beforehand."
+            )
         return float(value)
 
     @property
     def loss(self) -> str:
-        return "errs" if self.classification else f"is off by more than {self.asked('tolerance'):.15g}"
+        return (
+            "errs" if self.classification else f"is off by more than {self.asked('tolerance'):.15g}"
+        )
 
     @cached_property
     def baseline(self) -> tuple[float | None, str]:
@@ -151,7 +175,7 @@ class Evidence:
         assert self.X is not None
         return contradictions(self.mixture, self.X)
 
-    # -- PAC-Bayes ---------------------------------------------------------------------------------------------------------
+    # -- PAC-Bayes ---------------------------------------------------------------------------------
 
     @cached_property
     def target(self) -> Array:
@@ -164,7 +188,9 @@ class Evidence:
 
     @cached_property
     def prior(self) -> tuple[Problem, Posterior, float]:
-        """The problem with frozen centres, the law learned from the rows of the fit, and a guess of its risk from them."""
+        """The problem with frozen centers, the law learned from the rows of the fit, and a guess of
+        its risk from them.
+        """
         mixture, fitted = self.mixture, self.fitted
         assert mixture is not None
         assert fitted.X is not None
@@ -178,7 +204,8 @@ class Evidence:
         tried = [
             one.held_out_score
             for one in mixture.path_
-            if one.n_localities == law.n_localities and one.inverse_temperature == mixture.inverse_temperature_
+            if one.n_localities == law.n_localities
+            and one.inverse_temperature == mixture.inverse_temperature_
         ]
         held = [1.0 - score for score in tried if score is not None] if self.classification else []
         return problem, law, float(np.clip(max([risk, *held]), 0.0, 1.0))
@@ -188,11 +215,15 @@ class Evidence:
         return {}
 
     def posterior(self, delta: float) -> tuple[Solution, float]:
-        """The law that minimises Catoni's bound on these rows, and its C, which the rows of the fit have chosen."""
+        """The law that minimizes Catoni's bound on these rows, and its C, which the rows of the fit
+        have chosen.
+        """
         if delta not in self._posteriors:
             problem, law, risk = self.prior
             assert self.X is not None
-            c = float(best_c(risk, 1.0, len(self.y), delta))  # about a nat is what learning from the rows usually costs
+            c = float(
+                best_c(risk, 1.0, len(self.y), delta)
+            )  # about a nat is what learning from the rows usually costs
             rows = problem.rows_of(self.X, self.target)
             self._posteriors[delta] = _laws.learned(problem, _laws.as_prior(law), rows, c, law), c
         return self._posteriors[delta]
@@ -228,13 +259,20 @@ class Evidence:
         assert self.mixture is not None
         assert self.X is not None
         seen = Table(self.X, self.target, np.ones(len(self.target)))
-        mixture: LocalMixture = _laws.as_model(self.mixture, self.prior[0], law, seen, self._both, draw)
+        mixture: LocalMixture = _laws.as_model(
+            self.mixture, self.prior[0], law, seen, self._both, draw
+        )
         return mixture
 
 
 def contradictions(mixture: LocalMixture, X: Array) -> Booleans:
     """Rows for which applicable models of a classifier disagree."""
-    return np.concatenate([prediction.spread(routing, (routing.mean > 0).astype(float)) > 0 for routing in mixture._routings(X)])
+    return np.concatenate(
+        [
+            prediction.spread(routing, (routing.mean > 0).astype(float)) > 0
+            for routing in mixture._routings(X)
+        ]
+    )
 
 
 def flags_of(value: float, baseline: tuple[float | None, str]) -> tuple[str, ...]:
@@ -246,7 +284,15 @@ def flags_of(value: float, baseline: tuple[float | None, str]) -> tuple[str, ...
     return ()
 
 
-def _counted(evidence: Evidence, errs: Booleans, delta: float, code: str, name: str, baseline: bool, **entries: Any) -> Statement:
+def _counted(
+    evidence: Evidence,
+    errs: Booleans,
+    delta: float,
+    code: str,
+    name: str,
+    baseline: bool,
+    **entries: Any,
+) -> Statement:
     """Clopper and Pearson's bound for something that happens or not."""
     k, m = int(errs.sum()), len(errs)
     value = float(clopper_pearson(k, m, delta))
@@ -272,8 +318,9 @@ def hold_out(evidence: Evidence, delta: float) -> list[Statement]:
     needed = int(rows_needed(_COIN, delta))
     if len(evidence.y) < needed:
         raise CertificateError(
-            f"{len(evidence.y)} {evidence.rows} are too few for a certificate at confidence {1 - delta:.4g}: not even a model "
-            f"without errors would be shown to be better than a coin. At least {needed} are needed."
+            f"{len(evidence.y)} {evidence.rows} are too few for a certificate at confidence"
+            f" {1 - delta:.4g}: not even a model without errors would be shown to be better than a"
+            f" coin. At least {needed} are needed."
         )
     if evidence.classification:
         return [_counted(evidence, evidence.errs, delta, "C1", "hold-out", True)]
@@ -336,7 +383,9 @@ def drawn_model(evidence: Evidence, found: Solution) -> tuple[Any, _laws.Draw, B
     draw = _laws.drawn(found.posterior, evidence.seed)
     mixture = evidence.made(found.posterior, draw)
     assert evidence.X is not None
-    said = np.concatenate([prediction.spoken(routing, mixture.overlap) for routing in mixture._routings(evidence.X)])
+    said = np.concatenate(
+        [prediction.spoken(routing, mixture.overlap) for routing in mixture._routings(evidence.X)]
+    )
     model = around(evidence.model, mixture)
     if evidence.classification:
         return model, draw, np.asarray(np.where(said > 0, 1.0, -1.0) != evidence.target)
@@ -348,15 +397,36 @@ def drawn_model(evidence: Evidence, found: Solution) -> tuple[Any, _laws.Draw, B
 def silent_error(evidence: Evidence, delta: float) -> list[Statement]:
     """C4: wrong, and no contradiction shown."""
     silent = evidence.errs & ~evidence.ambiguous
-    return [_counted(evidence, silent, delta, "C4", "silent error", False, loss="errs without showing a contradiction")]
+    return [
+        _counted(
+            evidence,
+            silent,
+            delta,
+            "C4",
+            "silent error",
+            False,
+            loss="errs without showing a contradiction",
+        )
+    ]
 
 
 def ambiguity(evidence: Evidence, delta: float) -> list[Statement]:
     """C4: how often local models contradict each other; labels are not needed."""
     seen, rows = evidence.ambiguous, evidence.rows
-    if evidence.unlabelled is not None:
-        seen, rows = np.concatenate([seen, evidence.unlabelled]), f"{evidence.rows} and unlabelled rows"
-    one = _counted(evidence, seen, delta, "C4", "ambiguity", False, loss="shows a contradiction between its local models")
+    if evidence.unlabeled is not None:
+        seen, rows = (
+            np.concatenate([seen, evidence.unlabeled]),
+            f"{evidence.rows} and unlabeled rows",
+        )
+    one = _counted(
+        evidence,
+        seen,
+        delta,
+        "C4",
+        "ambiguity",
+        False,
+        loss="shows a contradiction between its local models",
+    )
     return [replace(one, rows=rows)]
 
 
@@ -371,29 +441,52 @@ def per_locality(evidence: Evidence, delta: float) -> list[Statement]:
             needed = float(rows_needed(0.5, delta / len(names)))
             made.append(
                 evidence.statement(
-                    code="C5", name="per locality", value=None, empirical=None, n_rows=0, delta=delta, loss=evidence.loss,
-                    region=region, flags=(FEW,), details={**details, "needed": needed},
+                    code="C5",
+                    name="per locality",
+                    value=None,
+                    empirical=None,
+                    n_rows=0,
+                    delta=delta,
+                    loss=evidence.loss,
+                    region=region,
+                    flags=(FEW,),
+                    details={**details, "needed": needed},
                 )
-            )  # fmt: skip
+            )
             continue
-        one = _counted(evidence, errs, delta / len(names), "C5", "per locality", False, region=region, details=details)
+        one = _counted(
+            evidence,
+            errs,
+            delta / len(names),
+            "C5",
+            "per locality",
+            False,
+            region=region,
+            details=details,
+        )
         made.append(replace(one, delta=delta))
     return made
 
 
 def gain(evidence: Evidence, delta: float) -> list[Statement]:
-    """C6: how much less often it errs than the majority class, and than the rivals; on the same rows, in pairs."""
+    """C6: how much less often it errs than the majority class, and than the rivals; on the same
+    rows, in pairs.
+    """
     y, errs = evidence.y, evidence.errs.astype(float)
     order = np.random.default_rng(evidence.seed).permutation(len(y))
     part = delta / (1 + len(evidence.rivals))
-    constants = [evidence.fitted.constant] if evidence.fitted.constant is not None else list(np.unique(y))
+    constants = (
+        [evidence.fitted.constant] if evidence.fitted.constant is not None else list(np.unique(y))
+    )
     # which constant is best is not known, but it is one of them, and the bound for that one holds
     bounds = [_gain((y != label).astype(float), errs, order, part) for label in constants]
     seen = min(float(np.mean(y != label)) for label in constants) - float(errs.mean())
     made = [(min(bounds), seen, "the majority class", part)]
     for rival in evidence.rivals:
         wrong = (rival.said != y).astype(float)
-        made.append((_gain(wrong, errs, order, part), float(wrong.mean() - errs.mean()), rival.name, part))
+        made.append(
+            (_gain(wrong, errs, order, part), float(wrong.mean() - errs.mean()), rival.name, part)
+        )
     return [
         evidence.statement(
             code="C6",
@@ -436,7 +529,13 @@ def squared_error(evidence: Evidence, delta: float) -> list[Statement]:
             unit="target",
             baseline=scale,
             baseline_name="the mean target",
-            flags=(VACUOUS,) if bound >= _VACUOUS else (NOT_BETTER.format("THE MEAN TARGET"),) if worse else _heavy(tail),
+            flags=(
+                (VACUOUS,)
+                if bound >= _VACUOUS
+                else (NOT_BETTER.format("THE MEAN TARGET"),)
+                if worse
+                else _heavy(tail)
+            ),
             details={"clip": clip, "beyond": tail},
             assumptions=(CLIPPED,),
         )
@@ -444,7 +543,9 @@ def squared_error(evidence: Evidence, delta: float) -> list[Statement]:
 
 
 def explained(evidence: Evidence, delta: float) -> list[Statement]:
-    """R2: by how much the mean squared error, clipped, is smaller than that of always predicting the mean target of the fit."""
+    """R2: by how much the mean squared error, clipped, is smaller than that of always predicting
+    the mean target of the fit.
+    """
     clip, mean, scale = evidence.asked("clip"), evidence.fitted.mean, evidence.fitted.scale
     assert mean is not None
     assert scale is not None
@@ -464,7 +565,13 @@ def explained(evidence: Evidence, delta: float) -> list[Statement]:
             loss="share of the squared deviation from the mean target",
             bound="at least",
             unit="ratio",
-            flags=(VACUOUS,) if value is None else (NOT_BETTER.format("THE MEAN TARGET"),) if value <= 0 else _heavy(tail),
+            flags=(
+                (VACUOUS,)
+                if value is None
+                else (NOT_BETTER.format("THE MEAN TARGET"),)
+                if value <= 0
+                else _heavy(tail)
+            ),
             details={"clip": clip, "beyond": tail, "mean": mean},
             assumptions=(CLIPPED,),
         )
@@ -488,7 +595,9 @@ def _heavy(tail: float) -> tuple[str, ...]:
 
 
 def intervals(evidence: Evidence, delta: float) -> list[Statement]:
-    """R3: prediction intervals of each region: by rank, so that each holds with confidence, all at once; or on average."""
+    """R3: prediction intervals of each region: by rank, so that each holds with confidence, all at
+    once; or on average.
+    """
     if evidence.mixture is None:
         speaker, names = np.zeros(len(evidence.y), dtype=int), [(0, "")]
     else:
@@ -499,11 +608,18 @@ def intervals(evidence: Evidence, delta: float) -> list[Statement]:
         sizes = np.sort(np.abs(evidence.residual[speaker == i]))
         m = len(sizes)
         if evidence.marginal:
-            rank, needed = int(np.ceil((m + 1) * evidence.coverage - 1e-9)), int(np.ceil(evidence.coverage / miss - 1e-9))
+            rank, needed = (
+                int(np.ceil((m + 1) * evidence.coverage - 1e-9)),
+                int(np.ceil(evidence.coverage / miss - 1e-9)),
+            )
         else:
             rank, needed = int(conformal_rank(max(m, 1), miss, part)), int(rows_needed(miss, part))
         enough = 0 < rank <= m
-        details = {"regions": float(len(names)), "coverage": evidence.coverage, "needed": float(needed)}
+        details = {
+            "regions": float(len(names)),
+            "coverage": evidence.coverage,
+            "needed": float(needed),
+        }
         if evidence.marginal:
             details["marginal"] = 1.0
         made.append(
@@ -544,7 +660,9 @@ REGRESSION: Mapping[str, tuple[Maker, float, str]] = {
 }
 
 
-def spending(evidence: Evidence, delta: float, spend: Mapping[str, float] | str | None) -> dict[str, float]:
+def spending(
+    evidence: Evidence, delta: float, spend: Mapping[str, float] | str | None
+) -> dict[str, float]:
     """How much of delta each statement gets; an error for one that cannot be made."""
     makers = CLASSIFICATION if evidence.classification else REGRESSION
     n = 0 if evidence.mixture is None else len(evidence.mixture.localities_)
@@ -552,27 +670,45 @@ def spending(evidence: Evidence, delta: float, spend: Mapping[str, float] | str 
     def possible(needs: str) -> bool:
         if needs == "target":
             return bool(evidence.fitted.scale)
-        return not needs or (evidence.mixture is not None and (needs != "prior" or evidence.fitted.X is not None))
+        return not needs or (
+            evidence.mixture is not None and (needs != "prior" or evidence.fitted.X is not None)
+        )
 
     def telling(needs: str) -> bool:
-        """Whether it says another thing than the hold-out: that depends on the number of localities, not on these rows."""
+        """Whether it says another thing than the hold-out: that depends on the number of
+        localities, not on these rows.
+        """
         return possible(needs) and n >= {"overlaps": 2, "regions": 1}.get(needs, 0)
 
     if spend is None or isinstance(spend, str):
         if spend not in (None, "each"):
-            raise ValueError(f"spend must be None, 'each' or a mapping of statements to shares of delta; got {spend!r}.")
+            raise ValueError(
+                "spend must be None, 'each' or a mapping of statements to shares of delta; got"
+                f" {spend!r}."
+            )
         names = [name for name, (_, _, needs) in makers.items() if telling(needs)]
-        free = [name for name in names if name == "interval" and evidence.marginal]  # needs no confidence
+        free = [
+            name for name in names if name == "interval" and evidence.marginal
+        ]  # needs no confidence
         total = sum(makers[name][1] for name in names if name not in free)
-        return {name: 0.0 if name in free else delta if spend else delta * makers[name][1] / total for name in names}
+        return {
+            name: 0.0 if name in free else delta if spend else delta * makers[name][1] / total
+            for name in names
+        }
     strange = [name for name in spend if name not in makers]
     if strange:
         raise ValueError(f"spend names {strange[0]!r}; there are {', '.join(makers)}.")
     missing = [name for name in spend if not possible(makers[name][2])]
     if missing:
         needs = makers[missing[0]][2]
-        what = "the mean target of the fit, which this model does not remember" if needs == "target" else "a motlm mixture"
-        raise ValueError(f"{missing[0]!r} needs {what}{' and certify' if needs == 'prior' else ''}.")
+        what = (
+            "the mean target of the fit, which this model does not remember"
+            if needs == "target"
+            else "a motlm mixture"
+        )
+        raise ValueError(
+            f"{missing[0]!r} needs {what}{' and certify' if needs == 'prior' else ''}."
+        )
     if not spend:
         raise ValueError("spend names no statement; leave it out for all of them.")
     return {name: float(value) for name, value in spend.items()}

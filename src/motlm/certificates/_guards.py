@@ -23,7 +23,7 @@ __all__ = [
     "note_duplicates",
     "note_order",
     "note_shift",
-    "note_unlabelled",
+    "note_unlabeled",
     "refuse_seen",
     "refuse_weights",
 ]
@@ -32,7 +32,9 @@ _ALARM = 4.0  # standard errors; one false alarm in 16 000
 
 
 def core_of(model: Any, X: Any) -> tuple[LocalMixture | None, Any]:
-    """The mixture of local models that speaks in the end, if there is one, and the rows as it sees them."""
+    """The mixture of local models that speaks in the end, if there is one, and the rows as it sees
+    them.
+    """
     if isinstance(model, LocalMixture):
         return model, X
     if isinstance(model, Pipeline):
@@ -55,27 +57,62 @@ def around(model: Any, mixture: LocalMixture) -> Any:
 
 
 def model_hash(model: Any) -> str:
-    """A hash of all the numbers that a model predicts by, and of those that it shows; empty for one that cannot be pickled."""
+    """A hash of all the numbers that a model predicts by, and of those that it shows; empty for one
+    that cannot be pickled.
+    """
     if isinstance(model, Pipeline) and isinstance(model.steps[-1][1], LocalMixture):
-        return sha256(f"{_of_other(model.steps[:-1])} {model_hash(model.steps[-1][1])}".encode()).hexdigest()
+        return sha256(
+            f"{_of_other(model.steps[:-1])} {model_hash(model.steps[-1][1])}".encode()
+        ).hexdigest()
     if not isinstance(model, LocalMixture):
         return _of_other(model)
     digest = sha256()
     problem, posterior = model._fitted, model.posterior_
     units, metric = problem.units, problem.metric
-    parts: list[Any] = [type(model).__name__, model.overlap, model.handle_unknown, problem.vicinity.learned]
+    parts: list[Any] = [
+        type(model).__name__,
+        model.overlap,
+        model.handle_unknown,
+        problem.vicinity.learned,
+    ]
     if metric is not None:
-        name = metric.name if isinstance(metric.name, str) else f"{metric.name.__module__}.{metric.name.__qualname__}"
-        parts += [name, *(part for key in sorted(metric.arguments) for part in (key, metric.arguments[key]))]
+        name = (
+            metric.name
+            if isinstance(metric.name, str)
+            else f"{metric.name.__module__}.{metric.name.__qualname__}"
+        )
+        parts += [
+            name,
+            *(part for key in sorted(metric.arguments) for part in (key, metric.arguments[key])),
+        ]
     parts += [vars(posterior)[name] for name in sorted(vars(posterior))]
-    parts += [units.center, units.inverse_scale, units.target_center, units.target_scale, problem.varies, model._radius]
-    parts += [problem.points, getattr(model, "classes_", None), repr(model._columns), model._typical]
+    parts += [
+        units.center,
+        units.inverse_scale,
+        units.target_center,
+        units.target_scale,
+        problem.varies,
+        model._radius,
+    ]
+    parts += [
+        problem.points,
+        getattr(model, "classes_", None),
+        repr(model._columns),
+        model._typical,
+    ]
     for one in (*model.localities_, model.exterior_):
-        parts += [one.feature_names, *(vars(one)[name] for name in sorted(vars(one)) if name != "feature_names")]
+        parts += [
+            one.feature_names,
+            *(vars(one)[name] for name in sorted(vars(one)) if name != "feature_names"),
+        ]
     for part in parts:
         if isinstance(part, (np.ndarray, float)):
             array = np.asarray(part)
-            content = np.ascontiguousarray(array).tobytes() if array.dtype != object else repr(array.tolist()).encode()
+            content = (
+                np.ascontiguousarray(array).tobytes()
+                if array.dtype != object
+                else repr(array.tolist()).encode()
+            )
             digest.update(repr(array.shape).encode() + content)
         else:
             digest.update(repr(part).encode())
@@ -93,8 +130,9 @@ def _of_other(model: Any) -> str:
 def refuse_weights(sample_weight: Any) -> None:
     if sample_weight is not None:
         raise CertificateError(
-            "sample_weight was given, but a certificate counts independent rows, each once; leave the weights out, or weight in "
-            "fit alone by an estimator of your own and use audit on unweighted rows."
+            "sample_weight was given, but a certificate counts independent rows, each once; leave"
+            " the weights out, or weight in fit alone by an estimator of your own and use audit on"
+            " unweighted rows."
         )
 
 
@@ -106,11 +144,15 @@ def refuse_seen(fingerprint: Fingerprint, X: Array, target: Array) -> str | None
     if found > fingerprint.coincidences(keys, looked) or fingerprint.same_rows(keys):
         of = "" if looked == len(X) else f" (of {looked} that could be told)"
         raise CertificateError(
-            f"{found} of the {len(X)} rows{of} are among the {fingerprint.n_rows} that the model was made from, the first at row "
-            f"{int(np.flatnonzero(known)[0])}. Give rows that it has never seen, or call certify, which keeps some sealed."
+            f"{found} of the {len(X)} rows{of} are among the {fingerprint.n_rows} that the model"
+            f" was made from, the first at row {int(np.flatnonzero(known)[0])}. Give rows that it"
+            " has never seen, or call certify, which keeps some sealed."
         )
     if found:
-        return f"{found} of {len(X)} rows equal one that the model was made from, as many as chance explains in such a table."
+        return (
+            f"{found} of {len(X)} rows equal one that the model was made from, as many as chance"
+            " explains in such a table."
+        )
     return None
 
 
@@ -120,19 +162,23 @@ def note_duplicates(first: AnyArray, second: AnyArray) -> str | None:
     if not both:
         return None
     return (
-        f"{both} of the {len(second)} sealed rows equal a row that the model was fitted on. If the same case was recorded twice, "
-        "the rows are not independent: drop such duplicates and certify again. If equal cases are common, nothing is wrong."
+        f"{both} of the {len(second)} sealed rows equal a row that the model was fitted on. If the"
+        " same case was recorded twice, the rows are not independent: drop such duplicates and"
+        " certify again. If equal cases are common, nothing is wrong."
     )
 
 
-def note_unlabelled(unlabelled: AnyArray, *others: AnyArray) -> str | None:
-    """About unlabelled rows that are among the labelled ones; an error if most of them are."""
-    both = int(np.isin(unlabelled, np.concatenate(others)).sum())
-    if 2 * both > len(unlabelled):
+def note_unlabeled(unlabeled: AnyArray, *others: AnyArray) -> str | None:
+    """About unlabeled rows that are among the labeled ones; an error if most of them are."""
+    both = int(np.isin(unlabeled, np.concatenate(others)).sum())
+    if 2 * both > len(unlabeled):
         raise CertificateError(
-            f"{both} of the {len(unlabelled)} rows of X_unlabelled are among the labelled rows; give others of the population."
+            f"{both} of the {len(unlabeled)} rows of X_unlabeled are among the labeled rows;"
+            " give others of the population."
         )
-    return f"{both} of the {len(unlabelled)} rows of X_unlabelled equal a labelled row." if both else None
+    return (
+        f"{both} of the {len(unlabeled)} rows of X_unlabeled equal a labeled row." if both else None
+    )
 
 
 def note_order(X: Any, target: Array) -> str | None:
@@ -140,8 +186,8 @@ def note_order(X: Any, target: Array) -> str | None:
     index = getattr(X, "index", None)
     if getattr(getattr(index, "dtype", None), "kind", "") == "M":
         return (
-            "the rows are dated. A random split certifies cases drawn from the same years, not those of the future: fit on the "
-            "earlier rows, and audit on the later ones."
+            "the rows are dated. A random split certifies cases drawn from the same years, not"
+            " those of the future: fit on the earlier rows, and audit on the later ones."
         )
     ranks = rankdata(target)
     ranks -= ranks.mean()
@@ -152,9 +198,10 @@ def note_order(X: Any, target: Array) -> str | None:
     if abs(lag) * np.sqrt(len(ranks)) <= _ALARM:
         return None
     return (
-        f"the targets of neighbouring rows are related (their correlation is {lag:.2f}), so that the order of the rows says "
-        "something. If it is time, the rows are not independent draws and the future may differ: fit on the earlier rows, and "
-        "audit on the later ones. If they are merely sorted, nothing is wrong."
+        f"the targets of neighboring rows are related (their correlation is {lag:.2f}), so that"
+        " the order of the rows says something. If it is time, the rows are not independent draws"
+        " and the future may differ: fit on the earlier rows, and audit on the later ones. If they"
+        " are merely sorted, nothing is wrong."
     )
 
 
@@ -172,6 +219,7 @@ def note_shift(before: Array | Fingerprint, after: Array) -> str | None:
     if not moved:
         return None
     return (
-        f"the target changed between the rows of the fit and these (its mean from {mean:.4g} to {float(after.mean()):.4g}). The "
-        "certificate is about cases like these rows; it says nothing of cases like the former."
+        f"the target changed between the rows of the fit and these (its mean from {mean:.4g} to"
+        f" {float(after.mean()):.4g}). The certificate is about cases like these rows; it says"
+        " nothing of cases like the former."
     )

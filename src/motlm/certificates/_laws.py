@@ -1,5 +1,6 @@
-"""Laws over models, for the certificates of PAC-Bayes: a prior from some rows with the centres frozen, the posterior that others
-make of it, and one model drawn from that."""
+"""Laws over models, for the certificates of PAC-Bayes: a prior from some rows with the centers
+frozen, the posterior that others make of it, and one model drawn from that.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +19,44 @@ from ..estimators import LocalMixture
 from ..fingerprints import Fingerprint
 from ..losses import Loss
 from ..objective import KnownCenters, Objective
-from ..optimise import Solution, lbfgs
+from ..optimize import Solution, lbfgs
 from ..posterior import FREE_SCALES, Posterior, Prior
 from ..prediction import Routing, radii, route
 from ..problem import NO_ROWS, Metric, Problem, Table
 from ..rows import Rows
 from ..vicinity import LIMITS
 
-__all__ = ["ANY", "Draw", "as_model", "best_whole", "drawn", "frozen", "learned", "log_ratio", "prior_from"]
+__all__ = [
+    "ANY",
+    "Draw",
+    "as_model",
+    "best_whole",
+    "drawn",
+    "frozen",
+    "learned",
+    "log_ratio",
+    "prior_from",
+]
 
 ANY = COMBINATIONS["any"]
 _MODELS = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
-_SHARPER = 0.3  # factor of the prior's scales; tuned on two splits of KEEL's classification sets, where 0.03 to 0.3 differ little
-_SMALLEST_RADIUS = 0.02  # standardised, of a ball that never reaches a membership of 1/2
-_TRIED = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)  # inverse temperatures; the PAC-Bayes-kl bound holds for all posteriors at once
+# factor of the prior's scales; tuned on two splits of KEEL's classification sets, where 0.03 to 0.3
+# differ little
+_SHARPER = 0.3
+_SMALLEST_RADIUS = 0.02  # standardized, of a ball that never reaches a membership of 1/2
+_TRIED = (
+    0.125,
+    0.25,
+    0.5,
+    1.0,
+    2.0,
+    4.0,
+)  # inverse temperatures; the PAC-Bayes-kl bound holds for all posteriors at once
 
 
 def frozen(model: LocalMixture, loss: Loss) -> tuple[Problem, Posterior]:
-    """The model's problem with its centres fixed where they are and the union loss, and its posterior there.
+    """The model's problem with its centers fixed where they are and the union loss, and its
+    posterior there.
 
     Radii keep the distance at which membership is 1/2.
     """
@@ -46,20 +67,42 @@ def frozen(model: LocalMixture, loss: Loss) -> tuple[Problem, Posterior]:
     _, points = model._in_all_columns()
     shape = posterior.radius_shape
     rate = gammaincinv(shape, 0.5) / np.maximum(model._radius, _SMALLEST_RADIUS)
-    fixed = replace(problem, points=points, metric=Metric("euclidean", {}), vicinity=KnownCenters(), loss=loss, combination=ANY)
+    fixed = replace(
+        problem,
+        points=points,
+        metric=Metric("euclidean", {}),
+        vicinity=KnownCenters(),
+        loss=loss,
+        combination=ANY,
+    )
     return fixed, replace(posterior, center_scale=np.zeros(n), radius_rate=rate)
 
 
-def learned(problem: Problem, prior: Prior, rows: Rows, inverse_temperature: float, start: Posterior) -> Solution:
-    """The posterior that minimises risk + KL / lambda on some rows, from a start."""
-    objective = Objective(problem.loss, problem.vicinity, prior, rows, inverse_temperature, combination=problem.combination)
+def learned(
+    problem: Problem, prior: Prior, rows: Rows, inverse_temperature: float, start: Posterior
+) -> Solution:
+    """The posterior that minimizes risk + KL / lambda on some rows, from a start."""
+    objective = Objective(
+        problem.loss,
+        problem.vicinity,
+        prior,
+        rows,
+        inverse_temperature,
+        combination=problem.combination,
+    )
     free = _MODELS if problem.points is not None else (*_MODELS, "center", "center_scale")
-    with threadpool_limits(limits=1, user_api="blas"):  # as in fit: the same numbers whatever the threads
+    with threadpool_limits(
+        limits=1, user_api="blas"
+    ):  # as in fit: the same numbers whatever the threads
         return lbfgs(objective, start, free, max_iter=300)
 
 
-def prior_from(problem: Problem, start: Posterior, rows: Rows, inverse_temperature: float) -> Posterior:
-    """A law learned on some rows, sharpened, to be the prior of others: its means are good, so that there is little to learn."""
+def prior_from(
+    problem: Problem, start: Posterior, rows: Rows, inverse_temperature: float
+) -> Posterior:
+    """A law learned on some rows, sharpened, to be the prior of others: its means are good, so that
+    there is little to learn.
+    """
     base = Prior().expanded(start.n_localities, start.coef.shape[1])
     found = learned(problem, base, rows, inverse_temperature, start).posterior
     shape = np.clip(found.radius_shape / _SHARPER**2, *LIMITS["radius_shape"])
@@ -73,7 +116,7 @@ def prior_from(problem: Problem, start: Posterior, rows: Rows, inverse_temperatu
 
 
 def as_prior(law: Posterior) -> Prior:
-    """A posterior with frozen centres in the role of a prior."""
+    """A posterior with frozen centers in the role of a prior."""
     return Prior(
         radius_shape=law.radius_shape,
         radius_rate=law.radius_rate,
@@ -86,7 +129,7 @@ def as_prior(law: Posterior) -> Prior:
 
 @dataclass(frozen=True)
 class Draw:
-    """One model drawn from a law with frozen centres."""
+    """One model drawn from a law with frozen centers."""
 
     radius: Array  # (n_localities,)
     coef: Array  # (n_localities + 1, n_features)
@@ -114,7 +157,12 @@ def log_ratio(draw: Draw, law: Posterior, prior: Posterior) -> float:
             - float(np.log(of.intercept_scale).sum())
             - draw.coef.shape[1] * float(np.log(of.coef_scale).sum())
         )
-        gamma = shape * np.log(rate) + (shape - 1.0) * np.log(draw.radius) - rate * draw.radius - gammaln(shape)
+        gamma = (
+            shape * np.log(rate)
+            + (shape - 1.0) * np.log(draw.radius)
+            - rate * draw.radius
+            - gammaln(shape)
+        )
         return float(gaussian + gamma.sum())
 
     return density(law) - density(prior)
@@ -122,18 +170,30 @@ def log_ratio(draw: Draw, law: Posterior, prior: Posterior) -> float:
 
 def routed(draw: Draw, law: Posterior, rows: Rows) -> Routing:
     """What the drawn model says of rows."""
-    return route(KnownCenters(), replace(law, coef=draw.coef, intercept=draw.intercept), draw.radius, rows)
+    return route(
+        KnownCenters(), replace(law, coef=draw.coef, intercept=draw.intercept), draw.radius, rows
+    )
 
 
 def as_model(
-    model: LocalMixture, problem: Problem, law: Posterior, seen: Table, fingerprint: Fingerprint, draw: Draw | None = None
+    model: LocalMixture,
+    problem: Problem,
+    law: Posterior,
+    seen: Table,
+    fingerprint: Fingerprint,
+    draw: Draw | None = None,
 ) -> Any:
-    """An estimator like the model with another law, or with one draw from it; `seen` are rows for its localities to count."""
+    """An estimator like the model with another law, or with one draw from it; `seen` are rows for
+    its localities to count.
+    """
     made = copy.copy(model)
     made._fitted = replace(problem, rows=NO_ROWS)
     made._fingerprint = fingerprint
     if draw is None:
-        made.posterior_, made._radius = law, radii(problem.objective(law.n_localities, 1.0).lookup(law))
+        made.posterior_, made._radius = (
+            law,
+            radii(problem.objective(law.n_localities, 1.0).lookup(law)),
+        )
     else:  # as sharp as laws may be, so that probabilities are almost certain
         shape = np.full(law.n_localities, LIMITS["radius_shape"][1])
         made.posterior_ = replace(
@@ -151,14 +211,28 @@ def as_model(
     made.path_ = []
     counts = sum(routing.applicable.sum(axis=1) for routing in made._routings(seen.X))
     known = model._fitted.points is not None  # given by the user: shown as they were given
-    centers = np.array([one.center for one in model.localities_]).reshape(law.n_localities, seen.X.shape[1]) if known else None
-    made._store_localities(counts, centers, [one.point for one in model.localities_], model.exterior_.feature_names)
+    centers = (
+        np.array([one.center for one in model.localities_]).reshape(
+            law.n_localities, seen.X.shape[1]
+        )
+        if known
+        else None
+    )
+    made._store_localities(
+        counts, centers, [one.point for one in model.localities_], model.exterior_.feature_names
+    )
     made._store_more(seen)
     return made
 
 
 def best_whole(
-    problem: Problem, prior: Prior, rows: Rows, start: Posterior, n_rows: int, delta: float, prior_mass: float
+    problem: Problem,
+    prior: Prior,
+    rows: Rows,
+    start: Posterior,
+    n_rows: int,
+    delta: float,
+    prior_mass: float,
 ) -> tuple[float, Solution]:
     """The posterior with the smallest PAC-Bayes-kl bound that is found on all rows, and that bound."""
     best: tuple[float, Solution] | None = None

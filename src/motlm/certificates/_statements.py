@@ -1,4 +1,6 @@
-"""Certificates as records: what is certified, of which predictor, on how many rows, at what confidence; and in words."""
+"""Certificates as records: what is certified, of which predictor, on how many rows, at what
+confidence; and in words.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ __all__ = [
 ]
 
 VACUOUS = "VACUOUS"
-UNCHECKED = "That the model was not made from these rows is taken on trust: this kind of model does not remember its rows."
+UNCHECKED = (
+    "That the model was not made from these rows is taken on trust: this kind of model does not"
+    " remember its rows."
+)
 FEW = "TOO FEW ROWS"
 NOT_BETTER = "NOT BETTER THAN {}"
 
@@ -51,7 +56,9 @@ class CertificateError(ValueError):
 
 
 def rounded(value: float, up: bool, digits: int = 2) -> str:
-    """A number with so many significant digits, rounded to the safe side: an upper bound up, a lower bound down."""
+    """A number with so many significant digits, rounded to the safe side: an upper bound up, a
+    lower bound down.
+    """
     if value == 0 or not isfinite(value):
         return f"{value:g}"
     step = 10.0 ** (floor(log10(abs(value))) - digits + 1)
@@ -81,8 +88,9 @@ def confidence(delta: float) -> str:
 class Statement:
     """One thing that is certified.
 
-    `value` is None where there are too few rows to certify anything. `bound` says whether the true value is "at most" or
-    "at least" that. `unit` is "share" of cases, "target" (the units of y), or "ratio".
+    `value` is None where there are too few rows to certify anything. `bound` says whether the true
+    value is "at most" or "at least" that. `unit` is "share" of cases, "target" (the units of y), or
+    "ratio".
 
     Attributes
     ----------
@@ -101,7 +109,8 @@ class Statement:
     loss : str
         What counts, in words: "errs".
     predictor : str
-        "fixed" (the model), "gibbs" (a model drawn anew for each case) or "draw" (the one model that was drawn).
+        "fixed" (the model), "gibbs" (a model drawn anew for each case) or "draw" (the one model
+        that was drawn).
     bound : str
         "at most" or "at least".
     unit : str
@@ -131,7 +140,8 @@ class Statement:
     >>> bound = float(clopper_pearson(0, 60, 0.05))
     >>> statement = Statement("C1", "hold-out", bound, 0.0, 60, 0.05, loss="errs", predictor="fixed", errors=0)
     >>> print(statement)  # doctest: +ELLIPSIS
-    With 95 % confidence over the draw of the 60 sealed rows, this fixed model errs on at most 4.9 % of future cases ...
+    With 95 % confidence over the draw of the 60 sealed rows, this fixed model errs on at most 4.9 %
+    of future cases ...
     """
 
     code: str  # "C1" to "C6", "R1" to "R3", "W1" to "W3"
@@ -163,7 +173,12 @@ class Statement:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it, with the sentence."""
-        return {**asdict(self), "flags": list(self.flags), "assumptions": list(self.assumptions), "sentence": self.sentence}
+        return {
+            **asdict(self),
+            "flags": list(self.flags),
+            "assumptions": list(self.assumptions),
+            "sentence": self.sentence,
+        }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Statement:
@@ -184,13 +199,19 @@ def _said(one: Statement) -> str:
     """The words of each kind of statement."""
     if one.details.get("marginal"):
         return _on_average(one)
-    opening = f"With {confidence(one.delta)} confidence over the draw of the {one.n_rows} {one.rows}, "
+    opening = (
+        f"With {confidence(one.delta)} confidence over the draw of the {one.n_rows} {one.rows}, "
+    )
     who = PREDICTORS[one.predictor]
     if one.value is None:
         return _none(one)
     up = one.bound == "at most"
     counted = f"{one.errors} of {one.n_rows} seen" if one.errors is not None else ""
-    observed = counted or (share(one.empirical, True) + " seen" if one.empirical is not None and one.unit == "share" else "")
+    observed = counted or (
+        share(one.empirical, True) + " seen"
+        if one.empirical is not None and one.unit == "share"
+        else ""
+    )
     verb = "errs" if one.loss == "errs" else "is off"
     beside = (
         f"; {one.baseline_name} {verb} on {share(one.baseline, False)} of them"
@@ -200,22 +221,32 @@ def _said(one: Statement) -> str:
     noted = f" ({observed}{beside})" if observed else ""
     void = " It was fitted without those rows; refitting it voids this certificate."
     if UNCHECKED in one.assumptions:
-        void = " This holds if it was fitted without those rows, which was not checked; refitting it voids this certificate."
+        void = (
+            " This holds if it was fitted without those rows, which was not checked; refitting it"
+            " voids this certificate."
+        )
     value = share(one.value, up) if one.unit in ("share", "ratio") else rounded(one.value, up, 3)
     text = opening
     if one.region and one.details["regions"] > 1:  # all regions together
         there = f"{one.region[0].upper()}{one.region[1:]} ({one.n_rows} {one.rows}), "
-        text = f"{there}with {confidence(one.delta)} confidence for all {one.details['regions']:.0f} regions together, "
+        text = (
+            f"{there}with {confidence(one.delta)} confidence for all {one.details['regions']:.0f}"
+            " regions together, "
+        )
     if one.code == "C1":
         return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}.{void}"
     if one.code in ("C2", "W1"):
         rule = "whichever applicable local model is asked, "
         other = " The answers of predict are those of a fixed model, of which this says nothing."
-        return text + f"{rule}{who} {one.loss} on at most {value} of {one.population}{noted}.{other}"
+        return (
+            text + f"{rule}{who} {one.loss} on at most {value} of {one.population}{noted}.{other}"
+        )
     if one.code == "C3":
         seed = f" with seed {one.details['seed']:.0f}"
         return (
-            text + f"{who}{seed} {one.loss} on at most {value} of {one.population}{noted}. Redrawing it voids this certificate."
+            text
+            + f"{who}{seed} {one.loss} on at most {value} of {one.population}{noted}. Redrawing it"
+            " voids this certificate."
         )
     if one.code in ("C4", "W2", "W3"):
         return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}."
@@ -225,20 +256,26 @@ def _said(one: Statement) -> str:
         if one.value <= 0:
             return text + f"no gain over {one.baseline_name} is certified on {one.population}."
         points = f"{floor(1000 * one.value + 1e-9) / 10:g} percentage points"
-        return text + f"{who} {one.loss} at least {points} less often than {one.baseline_name} on {one.population}."
+        return (
+            text + f"{who} {one.loss} at least {points} less often than {one.baseline_name} on"
+            f" {one.population}."
+        )
     if one.code == "R1":
         return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}.{void}"
     if one.code == "R2" and one.unit == "target":
         clip, beyond = f"{one.details['clip']:.15g}", share(one.details["beyond"], True)
         return (
-            text + f"{who} has a root mean squared error of at most {value} on {one.population}, errors counted up to {clip} "
-            f"(they are larger on at most {beyond})."
+            text
+            + f"{who} has a root mean squared error of at most {value} on {one.population}, errors"
+            f" counted up to {clip} (they are larger on at most {beyond})."
         )
     if one.code == "R2":
         return (
-            text + f"the mean squared error of {who} on {one.population} is at least {value} smaller than that of always "
-            f"predicting {one.details['mean']:.4g}, the mean target of the fit; errors counted up to "
-            f"{one.details['clip']:.15g} (they are larger on at most {share(one.details['beyond'], True)})."
+            text
+            + f"the mean squared error of {who} on {one.population} is at least {value} smaller"
+            f" than that of always predicting {one.details['mean']:.4g}, the mean target of the"
+            f" fit; errors counted up to {one.details['clip']:.15g} (they are larger on at most"
+            f" {share(one.details['beyond'], True)})."
         )
     if one.code == "R3":
         sure = f"{100 * one.details['coverage']:g} % of the outcomes of {one.population}"
@@ -248,7 +285,9 @@ def _said(one: Statement) -> str:
 
 def _none(one: Statement) -> str:
     needed = f"; {one.details['needed']:.0f} are needed" if "needed" in one.details else ""
-    return f"no certificate {one.region}{' ' * bool(one.region)}from {one.n_rows} {one.rows}{needed}."
+    return (
+        f"no certificate {one.region}{' ' * bool(one.region)}from {one.n_rows} {one.rows}{needed}."
+    )
 
 
 def _on_average(one: Statement) -> str:
@@ -257,9 +296,10 @@ def _on_average(one: Statement) -> str:
         return _none(one)
     where = f"{one.region[0].upper()}{one.region[1:]}, the" if one.region else "The"
     return (
-        f"{where} prediction of {PREDICTORS[one.predictor]} plus or minus {rounded(one.value, True, 3)} contains the outcome "
-        f"with probability at least {100 * one.details['coverage']:g} % for {one.population}, on average over the draw of the "
-        f"{one.n_rows} {one.rows} and of the case."
+        f"{where} prediction of {PREDICTORS[one.predictor]} plus or minus"
+        f" {rounded(one.value, True, 3)} contains the outcome with probability at least"
+        f" {100 * one.details['coverage']:g} % for {one.population}, on average over the draw of"
+        f" the {one.n_rows} {one.rows} and of the case."
     )
 
 
@@ -297,8 +337,8 @@ class Ledger:
             raise CertificateError(f"{name!r} must be given a share of delta > 0; got {delta}.")
         if delta > self.left + 1e-12:
             raise CertificateError(
-                f"{name!r} asks for delta = {delta:g}, but of {self.total:g} only {max(self.left, 0.0):g} is left; "
-                "raise delta, or spend less on the others."
+                f"{name!r} asks for delta = {delta:g}, but of {self.total:g} only"
+                f" {max(self.left, 0.0):g} is left; raise delta, or spend less on the others."
             )
         return replace(self, entries=(*self.entries, (name, delta)))
 
@@ -307,8 +347,9 @@ class Ledger:
 class Certificate:
     """All that is certified of a model, with what an auditor needs to check it.
 
-    The first statement is the headline. With `together` all statements hold at once with confidence 1 - delta; without, each
-    holds by itself with that confidence, and nothing is said of all at once.
+    The first statement is the headline. With `together` all statements hold at once with confidence
+    1 - delta; without, each holds by itself with that confidence, and nothing is said of all at
+    once.
 
     Attributes
     ----------
@@ -364,14 +405,19 @@ class Certificate:
             part = f"{one.code} {one.name}"
             family = "regions" in one.details  # whose statements hold together at one delta
             entries[part] = one.delta if family else entries.get(part, 0.0) + one.delta
-        return Ledger(self.delta if self.together else sum(entries.values()), tuple(entries.items()))
+        return Ledger(
+            self.delta if self.together else sum(entries.values()), tuple(entries.items())
+        )
 
     def __getitem__(self, name: str) -> Statement:
         """The first statement of a name or code."""
         for one in self.statements:
             if name in (one.name, one.code):
                 return one
-        raise KeyError(f"no statement {name!r}; there are {', '.join(dict.fromkeys(s.name for s in self.statements))}.")
+        raise KeyError(
+            f"no statement {name!r}; there are"
+            f" {', '.join(dict.fromkeys(s.name for s in self.statements))}."
+        )
 
     def of(self, name: str) -> tuple[Statement, ...]:
         """All statements of a name or code."""
@@ -389,10 +435,14 @@ class Certificate:
         if len(self.statements) == 1:
             return f"The statement holds with {confidence(self.statements[0].delta)} confidence."
         if self.together:
-            return f"All {len(self)} statements hold together with {confidence(self.delta)} confidence."
+            return (
+                f"All {len(self)} statements hold together with {confidence(self.delta)}"
+                " confidence."
+            )
         return (
-            f"Each statement holds by itself with the confidence it names; all {len(self)} together are not certified at "
-            f"{confidence(self.delta)}. Quote the one that was chosen before it was read."
+            f"Each statement holds by itself with the confidence it names; all {len(self)} together"
+            f" are not certified at {confidence(self.delta)}. Quote the one that was chosen before"
+            " it was read."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -413,10 +463,15 @@ class Certificate:
     def from_dict(cls, values: dict[str, Any]) -> Certificate:
         """The certificate that `to_dict` wrote; an error if it was changed since."""
         if not isinstance(values, dict) or "digest" not in values:
-            raise CertificateError("not a certificate: expected what Certificate.to_dict writes, with its digest.")
+            raise CertificateError(
+                "not a certificate: expected what Certificate.to_dict writes, with its digest."
+            )
         content = {name: value for name, value in values.items() if name != "digest"}
         if _digest(content) != values["digest"]:
-            raise CertificateError("this certificate was changed after it was issued: its content does not fit its digest.")
+            raise CertificateError(
+                "this certificate was changed after it was issued: its content does not fit its"
+                " digest."
+            )
         known = _checked(cls, content)
         known["statements"] = tuple(Statement.from_dict(one) for one in content["statements"])
         return cls(**known)
@@ -436,11 +491,15 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{escape(one.code)}</td><td style='text-align:left'>{escape(one.sentence)}</td></tr>"
+            f"<tr><td>{escape(one.code)}</td><td"
+            f" style='text-align:left'>{escape(one.sentence)}</td></tr>"
             for one in self.statements
         )
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        assumed = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(t for s in self.statements for t in s.assumptions))
+        assumed = "".join(
+            f"<li>{escape(text)}</li>"
+            for text in dict.fromkeys(t for s in self.statements for t in s.assumptions)
+        )
         return (
             f"<div><p><b>{escape(self.validity)}</b></p><table>{rows}</table>"
             + (f"<p>Notes</p><ul>{notes}</ul>" if notes else "")
@@ -452,16 +511,26 @@ class Certificate:
 def _checked(cls: type, values: dict[str, Any]) -> dict[str, Any]:
     names = {one.name for one in fields(cls)}
     strange = [name for name in values if name not in names and name != "sentence"]
-    needed = [one.name for one in fields(cls) if one.default is MISSING and one.default_factory is MISSING]
+    needed = [
+        one.name for one in fields(cls) if one.default is MISSING and one.default_factory is MISSING
+    ]
     missing = [name for name in needed if name not in values]
     if strange or missing:
-        raise CertificateError(f"not a {cls.__name__.lower()}: unknown entries {strange}, missing entries {missing}.")
+        raise CertificateError(
+            f"not a {cls.__name__.lower()}: unknown entries {strange}, missing entries {missing}."
+        )
     tuples = ("flags", "assumptions", "notes")
-    return {name: tuple(value) if name in tuples else value for name, value in values.items() if name in names}
+    return {
+        name: tuple(value) if name in tuples else value
+        for name, value in values.items()
+        if name in names
+    }
 
 
 def _digest(content: dict[str, Any]) -> str:
-    return sha256(json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()).hexdigest()
+    return sha256(
+        json.dumps(content, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
+    ).hexdigest()
 
 
 def _frame(statements: Any) -> Any:

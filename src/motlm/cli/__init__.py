@@ -1,4 +1,6 @@
-"""The command line: motlm fit, predict, explain, report, certify, demo, datasets. Needs click, rich and pandas."""
+"""The command line: motlm fit, predict, explain, report, certify, demo, datasets. Needs click, rich
+and pandas.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def _run() -> int:
     except ImportError as error:
         if error.name is not None and error.name.split(".")[0] not in ("click", "rich", "pandas"):
             raise
-        sys.exit(f"the command line needs click, rich and pandas: pip install 'motlm[cli]' ({error})")
+        sys.exit(
+            f"the command line needs click, rich and pandas: pip install 'motlm[cli]' ({error})"
+        )
     try:
         code = motlm.main(prog_name="motlm", standalone_mode=False)
     except click.ClickException as error:

@@ -1,7 +1,8 @@
 """Probabilities that mean what they say.
 
-A classifier's own are votes of its posterior, which are surer than they are right. On rows that it has not seen, their log-odds
-are found to be slope * decision_function + intercept (Platt's scaling).
+A classifier's own are votes of its posterior, which are surer than they are right. On rows that it
+has not seen, their log-odds are found to be slope * decision_function + intercept (Platt's
+scaling).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _FEWEST = 20  # rows of each class
 
 
 def calibrated(model: LocalMixture, X: Any, y: AnyArray) -> tuple[float, float] | None:
-    """Slope and intercept from rows that the model has not seen; None for a regressor, or where they are too few to tell."""
+    """Slope and intercept from rows that the model has not seen; None for a regressor, or where
+    they are too few to tell.
+    """
     if not isinstance(model, LocalMixtureClassifier):
         return None
     positive = np.asarray(y == model.classes_[1])
@@ -32,7 +35,9 @@ def calibrated(model: LocalMixture, X: Any, y: AnyArray) -> tuple[float, float] 
     return (slope, intercept) if slope > 0 else (0.0, float(logit(positive.mean())))
 
 
-def probabilities(model: LocalMixtureClassifier, X: Any, calibration: tuple[float, float] | None) -> Array:
+def probabilities(
+    model: LocalMixtureClassifier, X: Any, calibration: tuple[float, float] | None
+) -> Array:
     """Of both classes; votes where there is no calibration."""
     if calibration is None:
         return np.asarray(model.predict_proba(X))

@@ -1,7 +1,7 @@
 """From a table of texts to rows, outcomes and a split.
 
-What a column holds, what stands in for a missing value and which task it is, is decided by the rows to fit on alone; the sealed
-rows are read by that. Otherwise their certificate would be void.
+What a column holds, what stands in for a missing value and which task it is, is decided by the rows
+to fit on alone; the sealed rows are read by that. Otherwise their certificate would be void.
 """
 
 from __future__ import annotations
@@ -20,14 +20,21 @@ from ._tables import TableError, is_missing, numbers_of, scorable, typed, words_
 
 __all__ = ["Prepared", "column_of", "outcomes", "prepared"]
 
-_DATE = re.compile(r"^(\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})( \d{1,2}:\d{2}.*)?)$")
+_DATE = re.compile(
+    r"^(\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})("
+    r" \d{1,2}:\d{2}.*)?)$"
+)
 _MANY = 20  # categories that are never too many
-_NEARLY = 0.9  # a column with more numbers than that, but not only numbers, is thought to be a mistake
+_NEARLY = (
+    0.9  # a column with more numbers than that, but not only numbers, is thought to be a mistake
+)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Rows as a model takes them, which of them are sealed, and what was decided on the way, in words."""
+    """Rows as a model takes them, which of them are sealed, and what was decided on the way, in
+    words.
+    """
 
     columns: Columns
     rows: pd.DataFrame
@@ -74,20 +81,24 @@ def prepared(
     for name, count in counts[counts > 0].items():
         value = fill[str(name)]
         told.append(
-            f"{count} missing values of {name!r} replaced by {f'{value:.6g}' if isinstance(value, float) else repr(value)}"
+            f"{count} missing values of {name!r} replaced by"
+            f" {f'{value:.6g}' if isinstance(value, float) else repr(value)}"
         )
     read = scorable(columns, features, False, fill)
     bad = np.flatnonzero(read.reason != "")
     if len(bad):
         raise TableError(
-            f"row {features.index[bad[0]]}: {read.reason[bad[0]]}, as the other rows have there; mend it, leave it empty to have "
-            "it missing, --drop the column, or name it in --categories."
+            f"row {features.index[bad[0]]}: {read.reason[bad[0]]}, as the other rows have there;"
+            " mend it, leave it empty to have it missing, --drop the column, or name it in"
+            " --categories."
         )
     told += [f"  {name}: {words}" for name, words in words_of(known)]
     y = typed(text[[target]].iloc[first])[target]
     classification = _is_classification(y, task)
     if classification and _is_number(y) and (y != np.rint(y)).any():
-        y = text[target].iloc[first].astype(str).str.strip()  # classes are no measures: 1.5 and 2.5 are names
+        y = (
+            text[target].iloc[first].astype(str).str.strip()
+        )  # classes are no measures: 1.5 and 2.5 are names
     told.append(f"{'classification' if classification else 'regression'} of {target!r}")
     outcome = outcomes(text[target], np.unique(_labels(y)) if classification else None)
     weight = None if weights is None else _weights(text[weights])
@@ -96,7 +107,10 @@ def prepared(
 
 def column_of(frame: pd.DataFrame, name: str, option: str) -> pd.Series:
     if name not in frame.columns:
-        raise TableError(f"{option} {name!r} is not a column; the columns are {', '.join(map(str, frame.columns[:30]))}.")
+        raise TableError(
+            f"{option} {name!r} is not a column; the columns are"
+            f" {', '.join(map(str, frame.columns[:30]))}."
+        )
     return frame[name]
 
 
@@ -120,7 +134,11 @@ def outcomes(column: pd.Series, classes: AnyArray | None) -> AnyArray:
     else:
         by_text = {str(label): k for k, label in enumerate(classes.tolist())}
         found = np.array([by_text.get(value, -1) for value in text])
-    refuse(found < 0, f"{column.name!r} is {{!r}}, which is not one of the labels {', '.join(map(str, classes.tolist()))}")
+    refuse(
+        found < 0,
+        f"{column.name!r} is {{!r}}, which is not one of the labels"
+        f" {', '.join(map(str, classes.tolist()))}",
+    )
     return np.asarray(classes[found])
 
 
@@ -128,8 +146,9 @@ def _without_holes(features: pd.DataFrame, holes: pd.DataFrame, missing: str) ->
     rows, where = holes.any(axis=1), holes.columns[holes.any()].tolist()
     if missing == "error":
         raise TableError(
-            f"{int(rows.sum())} of {len(features)} rows have missing values, in {', '.join(map(repr, where[:5]))}"
-            f"{', ..' if len(where) > 5 else ''}. Say what to do with --missing drop or --missing impute, or --drop the columns."
+            f"{int(rows.sum())} of {len(features)} rows have missing values, in"
+            f" {', '.join(map(repr, where[:5]))}{', ..' if len(where) > 5 else ''}. Say what to do"
+            " with --missing drop or --missing impute, or --drop the columns."
         )
     if rows.all():
         raise TableError("no row without missing values is left.")
@@ -149,9 +168,9 @@ def _columns(known: pd.DataFrame, categories: Sequence[str]) -> Columns:
         strange = numbers_of(column).isna()
         if name not in categories and _NEARLY < 1.0 - float(strange.mean()) < 1.0:
             raise TableError(
-                f"column {name!r} holds numbers, but for {int(strange.sum())} values such as {column[strange].iloc[0]!r} in row "
-                f"{column.index[strange][0]}; mend them, leave them empty to have them missing, or name the column in "
-                "--categories."
+                f"column {name!r} holds numbers, but for {int(strange.sum())} values such as"
+                f" {column[strange].iloc[0]!r} in row {column.index[strange][0]}; mend them, leave"
+                " them empty to have them missing, or name the column in --categories."
             )
         if name not in categories:
             _refuse_odd(str(name), column)
@@ -164,20 +183,26 @@ def _refuse_odd(name: str, column: pd.Series) -> None:
     do = "--drop it, name it in --categories if these are kinds of cases, or"
     if column.str.match(_DATE).mean() > _NEARLY:
         raise TableError(
-            f"column {name!r} holds dates, such as {column.iloc[0]!r}; {do} make it a number (days since a date, say)."
+            f"column {name!r} holds dates, such as {column.iloc[0]!r}; {do} make it a number (days"
+            " since a date, say)."
         )
     count = column.nunique()
     if count > _MANY and count > len(column) / 2:
         raise TableError(
-            f"column {name!r} has {count} different texts in {len(column)} rows, such as {column.iloc[0]!r}; {do} write it as "
-            "plain numbers if it is one (1234.5), or name it in --id if it names the rows."
+            f"column {name!r} has {count} different texts in {len(column)} rows, such as"
+            f" {column.iloc[0]!r}; {do} write it as plain numbers if it is one (1234.5), or name it"
+            " in --id if it names the rows."
         )
 
 
 def _fill(known: pd.DataFrame) -> dict[str, float | str]:
     """Median, or the most frequent category."""
     return {
-        str(name): float(known[name].median()) if known[name].dtype == float else str(known[name].mode().iloc[0])
+        str(name): (
+            float(known[name].median())
+            if known[name].dtype == float
+            else str(known[name].mode().iloc[0])
+        )
         for name in known.columns
     }
 
@@ -194,13 +219,15 @@ def _labels(y: pd.Series) -> AnyArray:
 def _is_classification(y: pd.Series, task: str) -> bool:
     count = y.nunique()
     if count < 2:
-        raise TableError(f"the target {y.name!r} has one value only, {str(y.iloc[0])!r}, in the rows to fit on.")
+        raise TableError(
+            f"the target {y.name!r} has one value only, {str(y.iloc[0])!r}, in the rows to fit on."
+        )
     if task == "auto":
         task = "classification" if count == 2 or not _is_number(y) else "regression"
     if task == "classification" and count > 2:
         raise TableError(
-            f"the target {y.name!r} has {count} classes, and motlm knows two. Make it two (one against the others), or say "
-            "--task regression if it is a number."
+            f"the target {y.name!r} has {count} classes, and motlm knows two. Make it two (one"
+            " against the others), or say --task regression if it is a number."
         )
     if task == "regression" and not _is_number(y):
         raise TableError(f"the target {y.name!r} is not a number, so that it is no regression.")
@@ -212,5 +239,8 @@ def _weights(column: pd.Series) -> AnyArray:
     bad = ~(values >= 0)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise TableError(f"row {column.index[row]}: the weight {column.iloc[row]!r} is not a number that is 0 or more.")
+        raise TableError(
+            f"row {column.index[row]}: the weight {column.iloc[row]!r} is not a number that is 0 or"
+            " more."
+        )
     return values

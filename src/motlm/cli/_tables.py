@@ -1,7 +1,8 @@
-"""Tables from files, every value as text first: CSV with its delimiter and encoding found, Parquet, Excel, KEEL.
+"""Tables from files, every value as text first: CSV with its delimiter and encoding found, Parquet,
+Excel, KEEL.
 
-What a column is, is decided once, when a model is fitted; later tables are read by the model's own columns, so that a code like
-007 means the same thing everywhere.
+What a column is, is decided once, when a model is fitted; later tables are read by the model's own
+columns, so that a code like 007 means the same thing everywhere.
 """
 
 from __future__ import annotations
@@ -40,7 +41,21 @@ __all__ = [
     "words_of",
 ]
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<null>", "?", "#N/A", "<NA>", "NaT")
+MISSING = (
+    "",
+    "NA",
+    "N/A",
+    "NaN",
+    "nan",
+    "null",
+    "NULL",
+    "None",
+    "<null>",
+    "?",
+    "#N/A",
+    "<NA>",
+    "NaT",
+)
 _SAMPLE = 2**16  # bytes that are looked at to find out how a file is written
 _DECIMAL_COMMA = re.compile(r"^[+-]?\d+,\d+([eE][+-]?\d+)?$")
 _CODE = re.compile(r"^[+-]?0\d")  # a number does not begin so: a code
@@ -54,7 +69,9 @@ class TableError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A table's bytes: where they are, what they are called, and how they are written (csv, parquet, excel or keel)."""
+    """A table's bytes: where they are, what they are called, and how they are written (csv,
+    parquet, excel or keel).
+    """
 
     path: Path
     name: str
@@ -72,7 +89,9 @@ class Source:
 
 @contextmanager
 def opened(place: Path) -> Iterator[Source]:
-    """A file; or standard input for "-", a pipe, or a gzipped file, which are copied to a temporary file first."""
+    """A file; or standard input for "-", a pipe, or a gzipped file, which are copied to a temporary
+    file first.
+    """
     if str(place) == "-":
         if sys.stdin.isatty():
             raise TableError("standard input is a terminal; pipe a table into it, or give a file.")
@@ -134,7 +153,9 @@ class Dialect:
     @property
     def words(self) -> str:
         names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-        return f"{names[self.delimiter]}-separated, {self.encoding}" + (", decimal commas" if self.decimal_commas else "")
+        return f"{names[self.delimiter]}-separated, {self.encoding}" + (
+            ", decimal commas" if self.decimal_commas else ""
+        )
 
 
 def _dialect_of(source: Source) -> Dialect:
@@ -144,10 +165,21 @@ def _dialect_of(source: Source) -> Dialect:
     if not sample.strip():
         raise TableError(f"{source.name} is empty.")
     if sample.lstrip().startswith((b"{", b"[")):
-        raise TableError(f"{source.name} looks like JSON, not like a table; give CSV, Parquet, Excel or KEEL.")
+        raise TableError(
+            f"{source.name} looks like JSON, not like a table; give CSV, Parquet, Excel or KEEL."
+        )
     if b"\0" in sample[:1000]:
-        raise TableError(f"{source.name} is not a text file; give CSV, Parquet (.parquet), Excel (.xlsx) or KEEL (.dat).")
-    encoding = "cp1252" if not rest_is_utf8 else "utf-8-sig" if sample.startswith(b"\xef\xbb\xbf") else "utf-8"
+        raise TableError(
+            f"{source.name} is not a text file; give CSV, Parquet (.parquet), Excel (.xlsx) or KEEL"
+            " (.dat)."
+        )
+    encoding = (
+        "cp1252"
+        if not rest_is_utf8
+        else "utf-8-sig"
+        if sample.startswith(b"\xef\xbb\xbf")
+        else "utf-8"
+    )
     lines = sample.decode(encoding, errors="replace").splitlines()
     if len(sample) == _SAMPLE and len(lines) > 1:
         lines = lines[:-1]  # it may be cut
@@ -160,7 +192,11 @@ def _dialect_of(source: Source) -> Dialect:
     reader = csv.reader(lines, delimiter=best, skipinitialspace=True)
     names = tuple(name.strip() for name in next(row for row in reader if any(row)))
     _refuse_twice(names, source.name)
-    cells = [cell for row in csv.reader(lines[:50], delimiter=best, skipinitialspace=True) for cell in row]
+    cells = [
+        cell
+        for row in csv.reader(lines[:50], delimiter=best, skipinitialspace=True)
+        for cell in row
+    ]
     commas = any(_DECIMAL_COMMA.match(cell.strip()) for cell in cells)
     return Dialect(best, encoding, names, reader.line_num, commas)
 
@@ -208,15 +244,26 @@ def read_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
         else:
             yield from _csv_chunks(source, size)
     except ImportError as error:
-        raise TableError(f"{name} needs packages for such tables: pip install 'motlm[tables]' ({error})") from error
-    except (ValueError, TypeError, KeelFormatError, pd.errors.ParserError, OSError, csv.Error) as error:
+        raise TableError(
+            f"{name} needs packages for such tables: pip install 'motlm[tables]' ({error})"
+        ) from error
+    except (
+        ValueError,
+        TypeError,
+        KeelFormatError,
+        pd.errors.ParserError,
+        OSError,
+        csv.Error,
+    ) as error:
         raise TableError(f"{name} could not be read: {error}") from error
 
 
 def _columns_of(table: Any) -> pd.DataFrame:
     """All columns of a Parquet table, a pandas index that has a name among them."""
     frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
-    return frame[[name for name in frame.columns if not re.fullmatch(r"__index_level_\d+__", str(name))]]
+    return frame[
+        [name for name in frame.columns if not re.fullmatch(r"__index_level_\d+__", str(name))]
+    ]
 
 
 def _csv_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
@@ -243,8 +290,12 @@ def _csv_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
             more = chunk.pop("\0more").fillna("") != ""
             if more.any():
                 row, count = int(chunk.index[more][0]), len(dialect.names)
-                raise TableError(f"{source.name}: row {row} has more values than the header has names ({count}).")
-            yield chunk.fillna("").reset_index(drop=True)  # a row that is too short lacks its last values
+                raise TableError(
+                    f"{source.name}: row {row} has more values than the header has names ({count})."
+                )
+            yield chunk.fillna("").reset_index(
+                drop=True
+            )  # a row that is too short lacks its last values
     if not seen:
         yield pd.DataFrame({name: pd.Series(dtype=str) for name in dialect.names})
 
@@ -257,17 +308,28 @@ def _keel(path: Path) -> pd.DataFrame:
 
 def _as_text(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     def text(value: Any) -> str:
-        if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value):
+        if (
+            value is None
+            or value is pd.NA
+            or value is pd.NaT
+            or (isinstance(value, float) and value != value)
+        ):
             return ""
         if isinstance(value, (bool, np.bool_)):
             return "true" if value else "false"
         if isinstance(value, (float, np.floating)):
-            return repr(int(value)) if float(value).is_integer() and abs(float(value)) < 1e15 else repr(float(value))
+            return (
+                repr(int(value))
+                if float(value).is_integer() and abs(float(value)) < 1e15
+                else repr(float(value))
+            )
         return str(value)
 
     names = [str(name).strip() for name in frame.columns]
     _refuse_twice(names, source)
-    values = {name: [text(value) for value in frame.iloc[:, j].tolist()] for j, name in enumerate(names)}
+    values = {
+        name: [text(value) for value in frame.iloc[:, j].tolist()] for j, name in enumerate(names)
+    }
     return pd.DataFrame(values, columns=names, dtype=object)
 
 
@@ -283,7 +345,9 @@ def is_missing(column: pd.Series) -> pd.Series:
 
 
 def numbers_of(column: pd.Series) -> pd.Series:
-    """Values as numbers, nan where they are none; true and false are 1 and 0, and commas may be decimal."""
+    """Values as numbers, nan where they are none; true and false are 1 and 0, and commas may be
+    decimal.
+    """
     text = column.astype(str).str.strip()
     text = text.where(~text.str.casefold().isin(_TRUTH), text.str.casefold().map(_TRUTH))
     commas = text.str.match(_DECIMAL_COMMA)
@@ -291,11 +355,17 @@ def numbers_of(column: pd.Series) -> pd.Series:
     found = pd.to_numeric(text, errors="coerce").astype(float)
     finite = np.isfinite(found)
     # older versions of pandas err in the last digit, Python does not
-    return pd.Series([float(one) if sound else np.nan for one, sound in zip(text, finite, strict=True)], text.index, dtype=float)
+    return pd.Series(
+        [float(one) if sound else np.nan for one, sound in zip(text, finite, strict=True)],
+        text.index,
+        dtype=float,
+    )
 
 
 def typed(text: pd.DataFrame, categories: Sequence[str] = ()) -> pd.DataFrame:
-    """Columns of numbers where all values are, else (or where told) of categories; nan and None where they are missing."""
+    """Columns of numbers where all values are, else (or where told) of categories; nan and None
+    where they are missing.
+    """
     made = {}
     for name in text.columns:
         column, missing = text[name].astype(str).str.strip(), is_missing(text[name])
@@ -318,15 +388,30 @@ def words_of(frame: pd.DataFrame) -> list[tuple[str, str]]:
             continue
         levels = list(dict.fromkeys(column))
         shown = ", ".join(map(str, levels[:4])) + (", .." if len(levels) > 4 else "")
-        told.append((name, f"{len(levels)} categor{'y' if len(levels) == 1 else 'ies'}: {shown}{_remark(column)}"))
+        told.append(
+            (
+                name,
+                (
+                    f"{len(levels)} categor{'y' if len(levels) == 1 else 'ies'}:"
+                    f" {shown}{_remark(column)}"
+                ),
+            )
+        )
     return told
 
 
 def _remark(column: pd.Series) -> str:
     if column.nunique() == 1:
         return " (always the same, so that it cannot count)"
-    if column.dtype == float and len(column) > 20 and column.is_monotonic_increasing and column.is_unique:
-        return " (all different and increasing: if it numbers the rows, name it in --id or --drop it)"
+    if (
+        column.dtype == float
+        and len(column) > 20
+        and column.is_monotonic_increasing
+        and column.is_unique
+    ):
+        return (
+            " (all different and increasing: if it numbers the rows, name it in --id or --drop it)"
+        )
     return ""
 
 
@@ -339,7 +424,9 @@ class Scorable:
     note: np.ndarray
 
 
-def scorable(columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: Mapping[str, float | str]) -> Scorable:
+def scorable(
+    columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: Mapping[str, float | str]
+) -> Scorable:
     """Texts read by the columns of a model; `fill` has what stands in for missing values."""
     reason, note = np.full(len(text), "", dtype=object), np.full(len(text), "", dtype=object)
 
@@ -354,21 +441,39 @@ def scorable(columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: M
         if name in fill:
             value = str(fill[name])
             shown = f"{fill[name]:.6g}" if isinstance(fill[name], float) else value
-            tell(missing, note, lambda i, name=name, shown=shown: f"no value in column {name!r}, {shown} stands in")
+            tell(
+                missing,
+                note,
+                lambda i, name=name, shown=shown: f"no value in column {name!r}, {shown} stands in",
+            )
             values = np.where(missing, value, values)
-            column, missing = pd.Series(values, index=column.index), np.zeros(len(values), dtype=bool)
+            column, missing = (
+                pd.Series(values, index=column.index),
+                np.zeros(len(values), dtype=bool),
+            )
         tell(missing, reason, lambda i, name=name: f"no value in column {name!r}")
         if levels is None:
             numbers = numbers_of(column).to_numpy(dtype=float)
             bad = ~np.isfinite(numbers) & ~missing
-            tell(bad, reason, lambda i, name=name, values=values: f"column {name!r}: {values[i][:40]!r} is not a number")
+            tell(
+                bad,
+                reason,
+                lambda i, name=name, values=values: (
+                    f"column {name!r}: {values[i][:40]!r} is not a number"
+                ),
+            )
             made[name] = np.where(np.isfinite(numbers), numbers, 0.0)
             continue
-        by_text = {(str(level).casefold() if isinstance(level, bool) else str(level)): level for level in levels}
+        by_text = {
+            (str(level).casefold() if isinstance(level, bool) else str(level)): level
+            for level in levels
+        }
         truth = all(isinstance(level, bool) for level in levels)
         keys = [value.casefold() if truth else value for value in values]
         strange = np.array([key not in by_text for key in keys], dtype=bool) & ~missing
-        words = lambda i, name=name, values=values: f"column {name!r}: the category {values[i][:40]!r} is unknown to the model"  # noqa: E731
+        words = lambda i, name=name, values=values: (
+            f"column {name!r}: the category {values[i][:40]!r} is unknown to the model"
+        )
         tell(strange, reason if refuse_unknown else note, words)
         made[name] = np.array(
             [

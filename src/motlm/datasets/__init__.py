@@ -1,8 +1,17 @@
-"""Data sets: KEEL's, which the paper's tables use, and the paper's synthetic cases. Files are read, never executed."""
+"""Data sets: KEEL's, which the paper's tables use, and the paper's synthetic cases. Files are read,
+never executed.
+"""
 
 from ._keel import KEEL, KeelSet, data_folder, load_keel, load_published
 from ._keel_format import Attribute, KeelFormatError, KeelTable, read_keel
-from ._synthetic import make_clf_case1, make_clf_case2, make_reg_case1, make_reg_case2, make_ringnorm, make_twonorm
+from ._synthetic import (
+    make_clf_case1,
+    make_clf_case2,
+    make_reg_case1,
+    make_reg_case2,
+    make_ringnorm,
+    make_twonorm,
+)
 
 __all__ = [
     "KEEL",

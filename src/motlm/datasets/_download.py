@@ -28,7 +28,9 @@ def digest(content: bytes) -> str:
 
 
 def resumed(url: str, part: Path, what: str) -> bytes:
-    """The bytes behind a URL. What has come stays in `part` until all has, so that the next try goes on from there."""
+    """The bytes behind a URL. What has come stays in `part` until all has, so that the next try
+    goes on from there.
+    """
     part.parent.mkdir(parents=True, exist_ok=True)
     bar = Bar()
     bar.text = what
@@ -43,10 +45,15 @@ def resumed(url: str, part: Path, what: str) -> bytes:
                 elif error.code < 500:
                     raise OSError(f"{url} answered {error.code} {error.reason}") from error
                 if not left:
-                    raise OSError(f"{url} answered {error.code} {error.reason}, {_TRIES} times") from error
+                    raise OSError(
+                        f"{url} answered {error.code} {error.reason}, {_TRIES} times"
+                    ) from error
             except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 if not left:
-                    raise OSError(f"{url} could not be read ({getattr(error, 'reason', error)}), in {_TRIES} tries") from error
+                    raise OSError(
+                        f"{url} could not be read ({getattr(error, 'reason', error)}), in {_TRIES}"
+                        " tries"
+                    ) from error
             time.sleep(0.2)
     finally:
         bar.close()
@@ -63,7 +70,9 @@ def _continued(url: str, part: Path, bar: Bar) -> None:
             have = 0  # the server sends it all
         elif not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
             part.unlink(missing_ok=True)
-            raise ConnectionError(f"asked for the bytes from {have}, it sent {answer.headers.get('Content-Range')}")
+            raise ConnectionError(
+                f"asked for the bytes from {have}, it sent {answer.headers.get('Content-Range')}"
+            )
         length = answer.headers.get("Content-Length", "")
         length = int(length) if length.isdecimal() else 0
         bar.total = have + length if length else 0.0
@@ -72,7 +81,9 @@ def _continued(url: str, part: Path, bar: Bar) -> None:
                 have += len(chunk)
                 if have > _LARGEST:
                     part.unlink()
-                    raise OSError(f"{url} is larger than {_LARGEST} bytes; this is not the file looked for")
+                    raise OSError(
+                        f"{url} is larger than {_LARGEST} bytes; this is not the file looked for"
+                    )
                 stream.write(chunk)
                 bar.count = have
                 bar.draw()
@@ -87,8 +98,18 @@ def member_of_zip(content: bytes, name: str, source: str) -> bytes:
             for one in archive.infolist():
                 if os.path.basename(one.filename).lower() == name.lower():
                     if one.file_size > _LARGEST:
-                        raise OSError(f"{name} in {source} is larger than {_LARGEST} bytes; this is not the file looked for")
+                        raise OSError(
+                            f"{name} in {source} is larger than {_LARGEST} bytes; this is not the"
+                            " file looked for"
+                        )
                     return archive.read(one)
             raise OSError(f"{source} has no {name}; it has {', '.join(archive.namelist()[:5])}")
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+    ) as error:
         raise OSError(f"{source} is not a zip archive, or damaged ({error})") from error

@@ -21,7 +21,9 @@ from ._keel_format import KeelTable, read_keel
 __all__ = ["KEEL", "KeelSet", "data_folder", "load_keel", "load_published"]
 
 _LOCK = 600.0  # seconds after which a lock is taken for a dead process's
-HOME = "https://sci2s.ugr.es/keel/dataset/data"  # Alcalá-Fdez et al. (2011), J. of Multiple-Valued Logic and Soft Computing 17
+HOME = (  # Alcalá-Fdez et al. (2011), J. of Multiple-Valued Logic and Soft Computing 17
+    "https://sci2s.ugr.es/keel/dataset/data"
+)
 
 
 @dataclass(frozen=True)
@@ -52,36 +54,44 @@ class KeelSet:
     title: str
     task: str  # "classification" or "regression"
     sha256: str
-    shape: tuple[int, int]  # rows and columns, target included, as the paper prints them: after its row steps
+    shape: tuple[
+        int, int
+    ]  # rows and columns, target included, as the paper prints them: after its row steps
 
 
 # name, task, rows, columns, sha256, title
 _SETS = """
 banana classification 5292 3 9684c0f72a27f56319e4196f4aa246966a87d3d84dab954cc363f033bf8f4943 Banana
-wdbc classification 569 31 72c6d8b0cc18439d6eefa43790f961f7a76b3e0102b2ce1f4b968865de040f8a Breast Cancer Wisconsin
-german classification 1000 21 18df1eeba9cdff3fdef83e456f35964301e34a2135ce7f62a08d1a434a98b7ea German
-phoneme classification 5349 6 fe7e701fc5b4a14235f84f2a45ed0f4ac071a9adf59cd1297e69bab4e395d6c6 Phoneme
-ring classification 7400 21 79e736d7a244643c8f900059f6a931aeff0e2faa5ce2f72cc1482cc0b88ded11 Ringnorm
-saheart classification 462 10 1a88a425427acdfd24c52f83c9d04f2586a040ea6c53179ba6ebe649c0caca16 Saheart
-spectfheart classification 267 45 29370e8ed48bae7bcc06c706944fd7700c1898957766a88c580aa6ee179ab23f Spectfheart
-twonorm classification 7400 21 41759feac6ba52ee52532c26bca8b76371dbd34951c9ebdea2fff9c79fd47dd4 Twonorm
-autoMPG8 regression 372 8 0800abf9c19c92e5968416d3f1daac10dcfbb9f15c1cd2745a06d971ecbddaca Auto MPG8
-baseball regression 190 14 9738e34506d9bab97fa2b24e0bb6ac455e129f31db9120703009e005e47fb9be Baseball
-concrete regression 911 9 c8ab63ad3cd6e0ab8b4aaed318e2b248a8b56af213a8dd36fd039d33602f7f19 Concrete
-dee regression 339 7 4f721f6ba41634396b6df95abb9a6418b3c20947d40a049940a6f0d1177d0d14 Daily Electricity
-laser regression 881 5 cbfd5e25cbd0a2ad4b319318bff5f73acaf23f7349d4b499c5975eb709c3abfb Laser Generated
-stock regression 926 10 5601e293a1fd703d1536d55322b82e94932cec119be135eb1bb2f2b77746a5f6 Stock Prices
+wdbc classification 569 31 72c6d8b0cc18439d6eefa43790f961f7a76b3e0102b2ce1f4b968865de040f8a Breast
+Cancer Wisconsin german classification 1000 21
+18df1eeba9cdff3fdef83e456f35964301e34a2135ce7f62a08d1a434a98b7ea German phoneme classification 5349
+6 fe7e701fc5b4a14235f84f2a45ed0f4ac071a9adf59cd1297e69bab4e395d6c6 Phoneme ring classification 7400
+21 79e736d7a244643c8f900059f6a931aeff0e2faa5ce2f72cc1482cc0b88ded11 Ringnorm saheart classification
+462 10 1a88a425427acdfd24c52f83c9d04f2586a040ea6c53179ba6ebe649c0caca16 Saheart spectfheart
+classification 267 45 29370e8ed48bae7bcc06c706944fd7700c1898957766a88c580aa6ee179ab23f Spectfheart
+twonorm classification 7400 21 41759feac6ba52ee52532c26bca8b76371dbd34951c9ebdea2fff9c79fd47dd4
+Twonorm autoMPG8 regression 372 8 0800abf9c19c92e5968416d3f1daac10dcfbb9f15c1cd2745a06d971ecbddaca
+Auto MPG8 baseball regression 190 14
+9738e34506d9bab97fa2b24e0bb6ac455e129f31db9120703009e005e47fb9be Baseball concrete regression 911 9
+c8ab63ad3cd6e0ab8b4aaed318e2b248a8b56af213a8dd36fd039d33602f7f19 Concrete dee regression 339 7
+4f721f6ba41634396b6df95abb9a6418b3c20947d40a049940a6f0d1177d0d14 Daily Electricity laser regression
+881 5 cbfd5e25cbd0a2ad4b319318bff5f73acaf23f7349d4b499c5975eb709c3abfb Laser Generated stock
+regression 926 10 5601e293a1fd703d1536d55322b82e94932cec119be135eb1bb2f2b77746a5f6 Stock Prices
 treasury regression 933 16 2f49998f99b2ed1d44de7c37c9e365f019bf7ccd7d2829e812cef842212e4f17 Treasury
-wizmir regression 911 8 e69609f6e6116e106560cddc1f05456cbf92261aa69b1760b9d45809949c2a9b Weather Izmir
+wizmir regression 911 8 e69609f6e6116e106560cddc1f05456cbf92261aa69b1760b9d45809949c2a9b Weather
+Izmir
 """
 KEEL: tuple[KeelSet, ...] = tuple(
     KeelSet(name, title, task, sha256, (int(rows), int(columns)))
-    for name, task, rows, columns, sha256, title in (line.split(maxsplit=5) for line in _SETS.split("\n") if line)
+    for name, task, rows, columns, sha256, title in (
+        line.split(maxsplit=5) for line in _SETS.split("\n") if line
+    )
 )
 
 
 def data_folder(data_home: Any = None) -> Path:
-    """Where data sets are looked for and kept: `data_home`, else the variable MOTLM_DATA, else a folder of the user's cache.
+    """Where data sets are looked for and kept: `data_home`, else the variable MOTLM_DATA, else a
+    folder of the user's cache.
 
     Parameters
     ----------
@@ -109,7 +119,8 @@ def _one(name: str) -> KeelSet:
         if name.lower() in (one.name.lower(), one.title.lower()):
             return one
     raise ValueError(
-        f"no data set {name!r}; there are {', '.join(one.name for one in KEEL)}. To read a file of yours: read_keel."
+        f"no data set {name!r}; there are {', '.join(one.name for one in KEEL)}. To read a file of"
+        " yours: read_keel."
     )
 
 
@@ -120,9 +131,14 @@ def _path(one: KeelSet, data_home: Any, download_if_missing: bool) -> Path:
         if place.is_file():
             _check(digest(place.read_bytes()), one, str(place))
             return place
-    advice = f"Put {file} into a folder and name it by data_home= or the environment variable MOTLM_DATA."
+    advice = (
+        f"Put {file} into a folder and name it by data_home= or the environment variable"
+        " MOTLM_DATA."
+    )
     if not download_if_missing:
-        raise FileNotFoundError(f"no {file} in {folder}. {advice} Or download it: download_if_missing=True.")
+        raise FileNotFoundError(
+            f"no {file} in {folder}. {advice} Or download it: download_if_missing=True."
+        )
     url = f"{HOME}/{one.task}/{one.name}.zip"
     try:
         with _alone(places[0]) as part:
@@ -131,13 +147,17 @@ def _path(one: KeelSet, data_home: Any, download_if_missing: bool) -> Path:
             raise OSError(f"{file} in {url} has sha256 {digest(content)}, expected {one.sha256}")
         _write(places[0], content)
     except OSError as error:
-        raise OSError(f"{file} is not in {folder} and could not be downloaded: {error}. {advice}") from error
+        raise OSError(
+            f"{file} is not in {folder} and could not be downloaded: {error}. {advice}"
+        ) from error
     return places[0]
 
 
 @contextmanager
 def _alone(place: Path) -> Iterator[Path]:
-    """Where to put what has come of a file: to be resumed from, or a place of its own while another process downloads it."""
+    """Where to put what has come of a file: to be resumed from, or a place of its own while another
+    process downloads it.
+    """
     place.parent.mkdir(parents=True, exist_ok=True)
     lock = place.with_suffix(".lock")
     if lock.exists() and time.time() - lock.stat().st_mtime > _LOCK:
@@ -156,8 +176,9 @@ def _alone(place: Path) -> Iterator[Path]:
 def _check(sha256: str, one: KeelSet, source: str) -> None:
     if sha256 != one.sha256:
         raise OSError(
-            f"{source} is not the {one.name}.dat of the paper's experiments: its sha256 is {sha256}, expected {one.sha256}. "
-            "Remove it, so that it is downloaded anew, or read it with read_keel if it is a version of your own."
+            f"{source} is not the {one.name}.dat of the paper's experiments: its sha256 is"
+            f" {sha256}, expected {one.sha256}. Remove it, so that it is downloaded anew, or read"
+            " it with read_keel if it is a version of your own."
         )
 
 
@@ -171,7 +192,9 @@ def _write(path: Path, content: bytes) -> None:
         new.unlink(missing_ok=True)
 
 
-def load_keel(name: str, *, as_frame: bool = False, data_home: Any = None, download_if_missing: bool = True) -> Bunch:
+def load_keel(
+    name: str, *, as_frame: bool = False, data_home: Any = None, download_if_missing: bool = True
+) -> Bunch:
     """Load one of the sixteen data sets of the paper's tables.
 
     Parameters
@@ -181,16 +204,17 @@ def load_keel(name: str, *, as_frame: bool = False, data_home: Any = None, downl
     as_frame : bool, default=False
         Tables of pandas, with nominal columns as categories, in place of arrays.
     data_home : str or Path, default=None
-        Where the file is looked for, and kept after it was downloaded. By default the folder that the environment variable
-        MOTLM_DATA names, else `~/.cache/motlm`.
+        Where the file is looked for, and kept after it was downloaded. By default the folder that
+        the environment variable MOTLM_DATA names, else `~/.cache/motlm`.
     download_if_missing : bool, default=True
         Fetch a file that is not there from the KEEL repository (checked by sha256).
 
     Returns
     -------
     Bunch
-        With data, target, feature_names, target_names (the output's name), classes (of a classification set), task, frame
-        (with as_frame) and DESCR. Missing values are nan, or None in nominal columns.
+        With data, target, feature_names, target_names (the output's name), classes (of a
+        classification set), task, frame (with as_frame) and DESCR. Missing values are nan, or None
+        in nominal columns.
 
     Examples
     --------
@@ -206,7 +230,8 @@ def load_keel(name: str, *, as_frame: bool = False, data_home: Any = None, downl
     ...     load_keel("banana", data_home=folder, download_if_missing=False)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    FileNotFoundError: no banana.dat in ... Put banana.dat into a folder and name it by data_home= ...
+    FileNotFoundError: no banana.dat in ... Put banana.dat into a folder and name it by data_home=
+    ...
     """
     one = _one(name)
     path = _path(one, data_home, download_if_missing)
@@ -221,8 +246,11 @@ def load_keel(name: str, *, as_frame: bool = False, data_home: Any = None, downl
         classes=sorted(target.levels) if target.kind == "nominal" else None,
         task=one.task,
         frame=None,
-        DESCR=f"{one.title} ({table.relation}), {one.task}: {len(table.columns[0])} rows, {len(table.inputs)} features. "
-        f"KEEL data set repository, {HOME.removesuffix('/dataset/data')}.",
+        DESCR=(
+            f"{one.title} ({table.relation}), {one.task}: {len(table.columns[0])} rows,"
+            f" {len(table.inputs)} features. KEEL data set repository,"
+            f" {HOME.removesuffix('/dataset/data')}."
+        ),
     )
     if as_frame:
         bunch.frame = _frame(table)
@@ -232,7 +260,11 @@ def load_keel(name: str, *, as_frame: bool = False, data_home: Any = None, downl
 
 def _matrix(table: KeelTable) -> AnyArray:
     columns = [table.column(name) for name in table.inputs]
-    return np.column_stack(columns) if all(column.dtype == float for column in columns) else np.array(columns, dtype=object).T
+    return (
+        np.column_stack(columns)
+        if all(column.dtype == float for column in columns)
+        else np.array(columns, dtype=object).T
+    )
 
 
 def _target(column: AnyArray, nominal: bool) -> AnyArray:
@@ -247,7 +279,11 @@ def _frame(table: KeelTable) -> Any:
     columns = {}
     for name in (*table.inputs, *table.outputs):
         attribute, column = table.attribute(name), table.column(name)
-        columns[name] = pandas.Categorical(column, categories=sorted(attribute.levels)) if attribute.levels else column
+        columns[name] = (
+            pandas.Categorical(column, categories=sorted(attribute.levels))
+            if attribute.levels
+            else column
+        )
     return pandas.DataFrame(columns)
 
 
@@ -257,13 +293,15 @@ PUBLISHED = ("clf_case1", "clf_case2", "reg_case1", "reg_case2")
 def load_published(name: str, *, data_home: Any = None) -> tuple[AnyArray, AnyArray]:
     r"""Load one of the authors' own draws of the synthetic cases, as their notebooks wrote them.
 
-    The files have no public home of their own; `make_clf_case1` and its siblings draw new ones by the same recipes.
+    The files have no public home of their own; `make_clf_case1` and its siblings draw new ones by
+    the same recipes.
 
     Parameters
     ----------
     name : "clf_case1", "clf_case2", "reg_case1" or "reg_case2"
     data_home : str or Path, default=None
-        The folder that has `synthetic/<name>.csv`. By default the one that the environment variable MOTLM_DATA names.
+        The folder that has `synthetic/<name>.csv`. By default the one that the environment variable
+        MOTLM_DATA names.
 
     Returns
     -------
@@ -287,8 +325,8 @@ def load_published(name: str, *, data_home: Any = None) -> tuple[AnyArray, AnyAr
     path = data_folder(data_home) / "synthetic" / f"{name}.csv"
     if not path.is_file():
         raise FileNotFoundError(
-            f"no {path}; name the folder that has synthetic/{name}.csv by data_home= or the environment variable MOTLM_DATA, "
-            f"or draw a new set with make_{name}."
+            f"no {path}; name the folder that has synthetic/{name}.csv by data_home= or the"
+            f" environment variable MOTLM_DATA, or draw a new set with make_{name}."
         )
     table = np.loadtxt(path, delimiter=",", skiprows=1)
     return table[:, :-1], table[:, -1]

@@ -1,4 +1,6 @@
-"""KEEL's .dat format: a header of attributes, then rows of comma-separated values. Text in, values out; nothing is executed."""
+"""KEEL's .dat format: a header of attributes, then rows of comma-separated values. Text in, values
+out; nothing is executed.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ _NUMERIC = re.compile(r"(real|integer|numeric)\s*(?:\[([^\],]*),([^\]]*)\])?", r
 
 
 class KeelFormatError(ValueError):
-    """A file that does not keep to the format; the message has the file, the line, what was expected and what came.
+    """A file that does not keep to the format; the message has the file, the line, what was
+    expected and what came.
 
     Examples
     --------
@@ -66,7 +69,9 @@ class Attribute:
     name: str
     kind: str  # "real", "integer" or "nominal"
     levels: tuple[str, ...] = ()  # of a nominal column
-    range: tuple[float, float] | None = None  # of a numeric column, as declared; files do not always keep to it
+    range: tuple[float, float] | None = (
+        None  # of a numeric column, as declared; files do not always keep to it
+    )
 
 
 @dataclass(frozen=True)
@@ -176,17 +181,22 @@ class _Reader:
         while raw := self.stream.readline(_LONGEST + 1):
             self.number += 1
             if len(raw) > _LONGEST:
-                raise self.error(f"the line has more than {_LONGEST} bytes; this is not a table in KEEL's .dat format.")
+                raise self.error(
+                    f"the line has more than {_LONGEST} bytes; this is not a table in KEEL's .dat"
+                    " format."
+                )
             if b"\0" in raw:
-                raise self.error("a NUL byte: this is a binary file, not a table in KEEL's .dat format.")
+                raise self.error(
+                    "a NUL byte: this is a binary file, not a table in KEEL's .dat format."
+                )
             if self.number == 1:
                 raw = raw.removeprefix(codecs.BOM_UTF8)
             try:
                 text = raw.decode(self.encoding).strip()
             except UnicodeDecodeError as error:
                 raise self.error(
-                    f"byte 0x{raw[error.start]:02x} at position {error.start + 1} is not {self.encoding}; "
-                    "give the file's encoding (encoding='latin-1', say)."
+                    f"byte 0x{raw[error.start]:02x} at position {error.start + 1} is not"
+                    f" {self.encoding}; give the file's encoding (encoding='latin-1', say)."
                 ) from None
             if text:
                 yield text
@@ -199,7 +209,10 @@ class _Reader:
         while True:
             match = _FIELD.match(text, at)
             if match is None:
-                raise self.error(f"values that cannot be told apart, from {_short(text[at:])} on: a quote is not closed.")
+                raise self.error(
+                    f"values that cannot be told apart, from {_short(text[at:])} on: a quote is not"
+                    " closed."
+                )
             values.append(next(value for value in match.groups()[:3] if value is not None).strip())
             at = match.end()
             if not match[4]:
@@ -217,7 +230,9 @@ class _Reader:
             keyword = word.lower()
             if keyword == "@data":
                 if rest:
-                    raise self.error(f"expected the rows below @data, not beside it; got {_short(rest)}.")
+                    raise self.error(
+                        f"expected the rows below @data, not beside it; got {_short(rest)}."
+                    )
                 break
             if keyword == "@relation":
                 relation = rest.strip()
@@ -228,7 +243,9 @@ class _Reader:
                 names = tuple(self.fields(rest))
                 for name in names:
                     if name not in known:
-                        raise self.error(f"{word} names {_short(name)}, which no @attribute above declares.")
+                        raise self.error(
+                            f"{word} names {_short(name)}, which no @attribute above declares."
+                        )
                 if len(set(names)) < len(names):
                     raise self.error(f"{word} names an attribute twice: {_short(rest.strip())}.")
                 kind = "inputs" if "in" in keyword else "outputs"
@@ -236,10 +253,15 @@ class _Reader:
                     raise self.error(f"{word} stands in the header twice.")
                 named[kind] = names
             else:
-                raise self.error(f"expected @relation, @attribute, @inputs, @outputs or @data in the header; got {_short(text)}.")
+                raise self.error(
+                    "expected @relation, @attribute, @inputs, @outputs or @data in the header; got"
+                    f" {_short(text)}."
+                )
         else:
             raise (
-                self.error("the file ends without @data.") if self.number else KeelFormatError(f"{self.name}: the file is empty.")
+                self.error("the file ends without @data.")
+                if self.number
+                else KeelFormatError(f"{self.name}: the file is empty.")
             )
         if not attributes:
             raise self.error("@data without an @attribute above it.")
@@ -249,7 +271,9 @@ class _Reader:
             outputs = tuple(every[-1:])  # as KEEL does
         inputs = named["inputs"] or tuple(name for name in every if name not in outputs)
         if not inputs or not outputs:
-            raise self.error("every attribute is an input, or every one an output; expected some of both.")
+            raise self.error(
+                "every attribute is an input, or every one an output; expected some of both."
+            )
         both = set(inputs) & set(outputs)
         if both:
             raise self.error(f"{_short(sorted(both)[0])} is both in @inputs and in @outputs.")
@@ -258,7 +282,10 @@ class _Reader:
     def attribute(self, text: str, before: set[str]) -> Attribute:
         match = _ATTRIBUTE.fullmatch(text)
         if match is None:
-            raise self.error("@attribute without a name; expected @attribute NAME real [low, high], integer or {level, ..}.")
+            raise self.error(
+                "@attribute without a name; expected @attribute NAME real [low, high], integer or"
+                " {level, ..}."
+            )
         name, kind = match[1], match[2].strip()
         if name[0] in "'\"":
             name = name[1:-1]
@@ -266,18 +293,26 @@ class _Reader:
             raise self.error(f"attribute {_short(name)} is declared twice.")
         if kind.startswith("{"):
             if not kind.endswith("}"):
-                raise self.error(f"the levels of attribute {_short(name)} do not end with a brace: {_short(kind)}.")
+                raise self.error(
+                    f"the levels of attribute {_short(name)} do not end with a brace:"
+                    f" {_short(kind)}."
+                )
             levels = tuple(self.fields(kind[1:-1]))
             if "" in levels or len(set(levels)) < len(levels):
-                raise self.error(f"attribute {_short(name)} has an empty or a repeated level: {_short(kind)}.")
+                raise self.error(
+                    f"attribute {_short(name)} has an empty or a repeated level: {_short(kind)}."
+                )
             if _MISSING & set(levels):
-                raise self.error(f"attribute {_short(name)} has a level that stands for a missing value: {_short(kind)}.")
+                raise self.error(
+                    f"attribute {_short(name)} has a level that stands for a missing value:"
+                    f" {_short(kind)}."
+                )
             return Attribute(name, "nominal", levels)
         number = _NUMERIC.fullmatch(kind)
         if number is None:
             raise self.error(
-                f"attribute {_short(name)} has type {_short(kind)}; expected real, integer (with [low, high] or without) "
-                "or {level, ..}."
+                f"attribute {_short(name)} has type {_short(kind)}; expected real, integer (with"
+                " [low, high] or without) or {level, ..}."
             )
         ends = None
         if number[2] is not None:
@@ -299,22 +334,29 @@ class _Reader:
             values = self.fields(text)
             if len(values) != len(attributes):
                 raise self.error(
-                    f"expected {len(attributes)} values, one for each @attribute; got {len(values)}: {_short(text)}."
+                    f"expected {len(attributes)} values, one for each @attribute; got"
+                    f" {len(values)}: {_short(text)}."
                 )
-            for attribute, levels, column, value in zip(attributes, known, columns, values, strict=True):
+            for attribute, levels, column, value in zip(
+                attributes, known, columns, values, strict=True
+            ):
                 if value in _MISSING:
                     column.append(None if levels else np.nan)
                 elif not levels:
                     number = self.number_of(value, attribute.name)
                     if attribute.kind == "integer" and number != int(number):
-                        raise self.error(f"expected an integer for {_short(attribute.name)}; got {_short(value)}.")
+                        raise self.error(
+                            f"expected an integer for {_short(attribute.name)}; got"
+                            f" {_short(value)}."
+                        )
                     column.append(number)
                 elif value in levels:
                     column.append(value)
                 else:
                     raise self.error(
-                        f"{_short(value)} is none of the {len(levels)} levels that {_short(attribute.name)} is declared with: "
-                        f"{_short(', '.join(attribute.levels))}."
+                        f"{_short(value)} is none of the {len(levels)} levels that"
+                        f" {_short(attribute.name)} is declared with:"
+                        f" {_short(', '.join(attribute.levels))}."
                     )
         if not columns[0]:
             raise self.error("no rows after @data.")

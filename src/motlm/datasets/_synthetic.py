@@ -9,9 +9,20 @@ from sklearn.utils import check_random_state
 
 from .._typing import Array
 
-__all__ = ["make_clf_case1", "make_clf_case2", "make_reg_case1", "make_reg_case2", "make_ringnorm", "make_twonorm"]
+__all__ = [
+    "make_clf_case1",
+    "make_clf_case2",
+    "make_reg_case1",
+    "make_reg_case2",
+    "make_ringnorm",
+    "make_twonorm",
+]
 
-CASE1 = {"centers": np.array([[-1.0, 0.0], [1.0, 0.0]]), "radii": np.array([1.0, 0.8]), "above_inside": -1.0}
+CASE1 = {
+    "centers": np.array([[-1.0, 0.0], [1.0, 0.0]]),
+    "radii": np.array([1.0, 0.8]),
+    "above_inside": -1.0,
+}
 CASE2 = {
     "centers": np.array([[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]),
     "radii": np.array([0.85, 0.4, 0.85]),
@@ -19,11 +30,14 @@ CASE2 = {
 }
 
 
-def _make(case: dict[str, Any], n_rows: int, flipped: float, random_state: Any) -> tuple[Array, Array]:
-    """Uniform points in [-2.5, 2.5] x [-1.5, 1.5], as many inside the balls as outside, and outside as many above as below.
+def _make(
+    case: dict[str, Any], n_rows: int, flipped: float, random_state: Any
+) -> tuple[Array, Array]:
+    """Uniform points in [-2.5, 2.5] x [-1.5, 1.5], as many inside the balls as outside, and outside
+    as many above as below.
 
-    The sign of the second coordinate decides the label, one way inside and the other way outside, so that one line serves no
-    better than chance.
+    The sign of the second coordinate decides the label, one way inside and the other way outside,
+    so that one line serves no better than chance.
     """
     _check_rows(n_rows, 4)
     rng = check_random_state(random_state)
@@ -34,15 +48,25 @@ def _make(case: dict[str, Any], n_rows: int, flipped: float, random_state: Any) 
     while any((region == name).sum() < count for name, count in wanted.items()):
         more = rng.uniform([-2.5, -1.5], [2.5, 1.5], size=(2 * n_rows, 2))
         distance = np.linalg.norm(more[:, None, :] - case["centers"], axis=2)
-        where = np.where((distance <= case["radii"]).any(axis=1), "inside", np.where(more[:, 1] > 0, "above", "below"))
+        where = np.where(
+            (distance <= case["radii"]).any(axis=1),
+            "inside",
+            np.where(more[:, 1] > 0, "above", "below"),
+        )
         X, region = np.vstack([X, more]), np.append(region, where)
-    kept = np.sort(np.concatenate([np.flatnonzero(region == name)[:count] for name, count in wanted.items()]))
+    kept = np.sort(
+        np.concatenate([np.flatnonzero(region == name)[:count] for name, count in wanted.items()])
+    )
     X, inside = X[kept], region[kept] == "inside"
-    y = np.where(inside, case["above_inside"], -case["above_inside"]) * np.where(X[:, 1] > 0, 1.0, -1.0)
+    y = np.where(inside, case["above_inside"], -case["above_inside"]) * np.where(
+        X[:, 1] > 0, 1.0, -1.0
+    )
     return X, np.where(rng.uniform(size=n_rows) < flipped, -y, y)
 
 
-def make_clf_case1(n_rows: int = 1400, *, flipped: float = 0.2, random_state: Any = None) -> tuple[Array, Array]:
+def make_clf_case1(
+    n_rows: int = 1400, *, flipped: float = 0.2, random_state: Any = None
+) -> tuple[Array, Array]:
     """Case 1 of the paper: two overlapping balls, and a share of flipped labels.
 
     Parameters
@@ -65,7 +89,8 @@ def make_clf_case1(n_rows: int = 1400, *, flipped: float = 0.2, random_state: An
     >>> X.shape, sorted(set(y.tolist()))
     ((200, 2), [-1.0, 1.0])
 
-    Without flipped labels the sign of the second column is the label outside the balls, and the other one inside:
+    Without flipped labels the sign of the second column is the label outside the balls, and the
+    other one inside:
 
     >>> X, y = make_clf_case1(200, flipped=0.0, random_state=0)
     >>> int((y == (X[:, 1] > 0) * 2 - 1).sum())
@@ -74,8 +99,11 @@ def make_clf_case1(n_rows: int = 1400, *, flipped: float = 0.2, random_state: An
     return _make(CASE1, n_rows, flipped, random_state)
 
 
-def make_clf_case2(n_rows: int = 1250, *, flipped: float = 0.0, random_state: Any = None) -> tuple[Array, Array]:
-    """Case 2 of the paper: three balls in which the label follows the second coordinate, against it outside.
+def make_clf_case2(
+    n_rows: int = 1250, *, flipped: float = 0.0, random_state: Any = None
+) -> tuple[Array, Array]:
+    """Case 2 of the paper: three balls in which the label follows the second coordinate, against it
+    outside.
 
     Parameters
     ----------
@@ -105,11 +133,13 @@ def _check_rows(n_rows: int, least: int) -> None:
         raise ValueError(f"n_rows must be at least {least}; got {n_rows}.")
 
 
-def make_reg_case1(n_rows: int = 706, *, noise: float = 0.012, random_state: Any = None) -> tuple[Array, Array]:
+def make_reg_case1(
+    n_rows: int = 706, *, noise: float = 0.012, random_state: Any = None
+) -> tuple[Array, Array]:
     """Case 1 of the paper's regression: a rising line in an interval, a falling one outside.
 
-    y = 0.54 x within 0.81 of the point 0.0189, and -0.55 x from 0.945 to 1.75 away from it: the lines and the gap between them
-    are those of the authors' draw, measured.
+    y = 0.54 x within 0.81 of the point 0.0189, and -0.55 x from 0.945 to 1.75 away from it: the
+    lines and the gap between them are those of the authors' draw, measured.
 
     Parameters
     ----------
@@ -138,18 +168,24 @@ def make_reg_case1(n_rows: int = 706, *, noise: float = 0.012, random_state: Any
     _check_rows(n_rows, 2)
     rng = check_random_state(random_state)
     inside = np.arange(n_rows) < n_rows - n_rows // 2
-    away = np.where(inside, rng.uniform(-0.81, 0.81, n_rows), rng.choice([-1.0, 1.0], n_rows) * rng.uniform(0.945, 1.75, n_rows))
+    away = np.where(
+        inside,
+        rng.uniform(-0.81, 0.81, n_rows),
+        rng.choice([-1.0, 1.0], n_rows) * rng.uniform(0.945, 1.75, n_rows),
+    )
     x = 0.0189 + away
     y = np.where(inside, 0.54 * x, -0.55 * x) + noise * rng.standard_normal(n_rows)
     order = rng.permutation(n_rows)
     return x[order, None], y[order]
 
 
-def make_reg_case2(n_rows: int = 1058, *, noise: float = 0.03, random_state: Any = None) -> tuple[Array, Array]:
+def make_reg_case2(
+    n_rows: int = 1058, *, noise: float = 0.03, random_state: Any = None
+) -> tuple[Array, Array]:
     """Case 2 of the paper's regression: a roof of two lines that meet at 0, and a flat one outside.
 
-    y = 1.12 - 2.2 abs(x) within 0.44 of the points -0.5086 and 0.5086, 0.045 from 1.095 to 1.97 on either side of 0: lines and
-    the gaps between them are those of the authors' draw, measured.
+    y = 1.12 - 2.2 abs(x) within 0.44 of the points -0.5086 and 0.5086, 0.045 from 1.095 to 1.97 on
+    either side of 0: lines and the gaps between them are those of the authors' draw, measured.
 
     Parameters
     ----------
@@ -177,9 +213,13 @@ def make_reg_case2(n_rows: int = 1058, *, noise: float = 0.03, random_state: Any
     _check_rows(n_rows, 3)
     rng = check_random_state(random_state)
     inside = np.arange(n_rows) < n_rows - n_rows // 3
-    away = np.where(inside, rng.uniform(0.5086 - 0.44, 0.5086 + 0.44, n_rows), rng.uniform(1.095, 1.97, n_rows))
+    away = np.where(
+        inside, rng.uniform(0.5086 - 0.44, 0.5086 + 0.44, n_rows), rng.uniform(1.095, 1.97, n_rows)
+    )
     x = away * np.where(np.arange(n_rows) % 2, -1.0, 1.0)
-    y = np.where(inside, 1.12 - 2.2 * away, 0.045) + noise * np.where(inside, 1.0, 0.5) * rng.standard_normal(n_rows)
+    y = np.where(inside, 1.12 - 2.2 * away, 0.045) + noise * np.where(
+        inside, 1.0, 0.5
+    ) * rng.standard_normal(n_rows)
     order = rng.permutation(n_rows)
     return x[order, None], y[order]
 
@@ -195,9 +235,11 @@ def _two_gaussians(
 
 
 def make_ringnorm(n_rows: int = 7400, *, random_state: Any = None) -> tuple[Array, Array]:
-    """Breiman's ringnorm: class 0 is N(0, 4 I) in 20 dimensions, class 1 N((a, .., a), I) with a = 2 / sqrt(20).
+    """Breiman's ringnorm: class 0 is N(0, 4 I) in 20 dimensions, class 1 N((a, .., a), I) with a =
+    2 / sqrt(20).
 
-    L. Breiman (1996), *Bias, variance, and arcing classifiers*. No rule errs on less than 1.2 % of it.
+    L. Breiman (1996), *Bias, variance, and arcing classifiers*. No rule errs on less than 1.2 % of
+    it.
 
     Parameters
     ----------
@@ -223,9 +265,11 @@ def make_ringnorm(n_rows: int = 7400, *, random_state: Any = None) -> tuple[Arra
 
 
 def make_twonorm(n_rows: int = 7400, *, random_state: Any = None) -> tuple[Array, Array]:
-    """Breiman's twonorm: N((a, .., a), I) and N((-a, .., -a), I) in 20 dimensions, a = 2 / sqrt(20).
+    """Breiman's twonorm: N((a, .., a), I) and N((-a, .., -a), I) in 20 dimensions, a = 2 /
+    sqrt(20).
 
-    L. Breiman (1996), *Bias, variance, and arcing classifiers*. No rule errs on less than 2.3 % of it.
+    L. Breiman (1996), *Bias, variance, and arcing classifiers*. No rule errs on less than 2.3 % of
+    it.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Explanations: what a model says in all, what it says of a row and why, and what would change its answer. Tables first."""
+"""Explanations: what a model says in all, what it says of a row and why, and what would change its
+answer. Tables first.
+"""
 
 from ._counterfactual import Counterfactual, counterfactual
 from ._global import GlobalExplanation, Region, explain_global

@@ -1,4 +1,6 @@
-"""What all explanations need: the model's columns as the user knows them, its readings of rows, and plain values."""
+"""What all explanations need: the model's columns as the user knows them, its readings of rows, and
+plain values.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,8 @@ def groups_of(columns: Columns) -> list[Group]:
 def checked(model: Any) -> LocalMixture:
     if not isinstance(model, LocalMixture):
         raise TypeError(
-            f"explanations are of motlm's estimators; got a {type(model).__name__}. Of a pipeline, give the last step and the "
-            "rows as it sees them."
+            f"explanations are of motlm's estimators; got a {type(model).__name__}. Of a pipeline,"
+            " give the last step and the rows as it sees them."
         )
     check_is_fitted(model)
     return model
@@ -70,7 +72,7 @@ class Seen:
     """All that the model's parts say of some rows, in the user's units."""
 
     encoded: Array  # (n_rows, n_columns)
-    distance: Array  # (n_localities, n_rows), between standardised rows
+    distance: Array  # (n_localities, n_rows), between standardized rows
     member: Booleans  # (n_localities, n_rows)
     membership: Array  # (n_localities, n_rows), probabilities
     score: Array  # (n_localities + 1, n_rows): linear score, or prediction of a regressor
@@ -111,7 +113,9 @@ class Seen:
         return spoken(self.routing, self.overlap)
 
     def contradicted(self, model: LocalMixture) -> Booleans:
-        """Rows for which applicable models differ: in the label, or by more than the regressor's typical error."""
+        """Rows for which applicable models differ: in the label, or by more than the regressor's
+        typical error.
+        """
         if isinstance(model, LocalMixtureClassifier):
             return np.asarray(spread(self.routing, (self.score > 0).astype(float)) > 0)
         return np.asarray(spread(self.routing, self.score) > model.residual_scale_)
@@ -119,14 +123,22 @@ class Seen:
 
 def said_by(model: LocalMixture, score: Array) -> Any:
     """The labels of scores; a regressor's scores are its predictions."""
-    return model.classes_[(score > 0).astype(int)] if isinstance(model, LocalMixtureClassifier) else score
+    return (
+        model.classes_[(score > 0).astype(int)]
+        if isinstance(model, LocalMixtureClassifier)
+        else score
+    )
 
 
 def values_of(model: LocalMixture, X: Any) -> dict[str, AnyArray]:
     """The user's columns by name."""
     return {
         name: np.asarray(column, dtype=object)
-        for name, column in zip(model._columns.names, columns_of(X if hasattr(X, "columns") else np.asarray(X)), strict=True)
+        for name, column in zip(
+            model._columns.names,
+            columns_of(X if hasattr(X, "columns") else np.asarray(X)),
+            strict=True,
+        )
     }
 
 
@@ -169,7 +181,10 @@ def html_table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    body = "".join("<tr>" + "".join(f"<td>{escape(number(value))}</td>" for value in row.values()) + "</tr>" for row in rows)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(number(value))}</td>" for value in row.values()) + "</tr>"
+        for row in rows
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -179,7 +194,10 @@ def one_row(model: LocalMixture, x: Any) -> Any:
     if isinstance(x, Mapping):
         missing = [name for name in names if name not in x]
         if missing:
-            raise ValueError(f"the row has no value for {missing[0]!r}; the columns are {', '.join(map(repr, names[:20]))}.")
+            raise ValueError(
+                f"the row has no value for {missing[0]!r}; the columns are"
+                f" {', '.join(map(repr, names[:20]))}."
+            )
         x = [x[name] for name in names]
     if is_frame(x):
         if len(x) != 1:
@@ -190,11 +208,14 @@ def one_row(model: LocalMixture, x: Any) -> Any:
         values = values[0]
     if values.shape != (len(names),):
         raise ValueError(
-            f"a row has {len(names)} values, {', '.join(map(repr, names[:20]))}; got an array of shape {np.shape(x)}."
+            f"a row has {len(names)} values, {', '.join(map(repr, names[:20]))}; got an array of"
+            f" shape {np.shape(x)}."
         )
     if model._labels is None and not model._columns.has_text:
         return np.asarray(values, dtype=float)[None]
     import pandas as pd
 
     labels = model._labels if model._labels is not None else list(model.feature_names_in_)
-    return pd.DataFrame({label: [value] for label, value in zip(labels, values, strict=True)}, columns=labels)
+    return pd.DataFrame(
+        {label: [value] for label, value in zip(labels, values, strict=True)}, columns=labels
+    )

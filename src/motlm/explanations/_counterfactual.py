@@ -1,4 +1,6 @@
-"""The smallest change that alters the answer, within the locality that gave it: projections on a half-space, a ball and a box."""
+"""The smallest change that alters the answer, within the locality that gave it: projections on a
+half-space, a ball and a box.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,19 @@ from scipy.optimize import brentq, minimize
 
 from .._typing import Array, Booleans
 from ..estimators import LocalMixture, LocalMixtureClassifier
-from ._common import Group, Seen, checked, groups_of, html_table, number, one_row, plain, region_name, table_of, values_of
+from ._common import (
+    Group,
+    Seen,
+    checked,
+    groups_of,
+    html_table,
+    number,
+    one_row,
+    plain,
+    region_name,
+    table_of,
+    values_of,
+)
 
 __all__ = ["Counterfactual", "counterfactual", "nearest_beyond"]
 
@@ -28,7 +42,8 @@ _DETOURS = 20  # searches by a general solver
 
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
-    """A changed row for which the model gives another answer, or why there is none. Made by `counterfactual`.
+    """A changed row for which the model gives another answer, or why there is none. Made by
+    `counterfactual`.
 
     Attributes
     ----------
@@ -42,7 +57,7 @@ class Counterfactual:
     before, after : dict
         Values of each feature; `after` is empty where none was found.
     distance : float or None
-        Between the two rows, standardised.
+        Between the two rows, standardized.
     prediction_before, prediction_after, score_before, score_after
         What the model says of the two rows, and the scores behind it.
     wanted
@@ -70,7 +85,7 @@ class Counterfactual:
     region: str  # whose model speaks
     before: dict[str, Any]
     after: dict[str, Any]  # empty where none was found
-    distance: float | None  # between the two rows, standardised
+    distance: float | None  # between the two rows, standardized
     prediction_before: Any
     prediction_after: Any
     score_before: float
@@ -80,24 +95,34 @@ class Counterfactual:
     @property
     def changes(self) -> dict[str, tuple[Any, Any]]:
         """The features that change: from what, to what."""
-        return {name: (self.before[name], value) for name, value in self.after.items() if value != self.before[name]}
+        return {
+            name: (self.before[name], value)
+            for name, value in self.after.items()
+            if value != self.before[name]
+        }
 
     def to_dict(self) -> dict[str, Any]:
         content = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return dict(plain({**content, "changes": {name: list(pair) for name, pair in self.changes.items()}}))
+        return dict(
+            plain({**content, "changes": {name: list(pair) for name, pair in self.changes.items()}})
+        )
 
     def to_frame(self) -> Any:
         """A pandas table of the features that change."""
         return table_of(self._rows())
 
     def _rows(self) -> list[dict[str, Any]]:
-        return [{"feature": name, "from": before, "to": after} for name, (before, after) in self.changes.items()]
+        return [
+            {"feature": name, "from": before, "to": after}
+            for name, (before, after) in self.changes.items()
+        ]
 
     def __str__(self) -> str:
         if not self.found:
             return f"no counterfactual: {self.reason}"
         changes = ", ".join(
-            f"{name} from {number(before, 8)} to {number(after, 8)}" for name, (before, after) in self.changes.items()
+            f"{name} from {number(before, 8)} to {number(after, 8)}"
+            for name, (before, after) in self.changes.items()
         )
         said = f"{number(self.prediction_before)} becomes {number(self.prediction_after)}"
         return f"{said} in {self.region} with {changes or 'no change'}"
@@ -116,17 +141,20 @@ def counterfactual(
     integer: Iterable[str] = (),
     max_categories: int = 2,
 ) -> Counterfactual:
-    """The smallest change of a row, in standardised units, by which the same local model gives another answer.
+    """The smallest change of a row, in standardized units, by which the same local model gives
+    another answer.
 
-    Without bounds, whole numbers and categories it is a projection in closed form; bounds add a search for one number, whole
-    numbers add branches, and categories trials of all changes of a few of them.
+    Without bounds, whole numbers and categories it is a projection in closed form; bounds add a
+    search for one number, whole numbers add branches, and categories trials of all changes of a few
+    of them.
 
     Parameters
     ----------
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor
     x : one row, as a table of one row, a mapping of column names to values, or a sequence
     target : default=None
-        The label that is wanted (None: the other one); for a regressor the prediction that is wanted, which must be given.
+        The label that is wanted (None: the other one); for a regressor the prediction that is
+        wanted, which must be given.
     fixed : names of columns
         That must stay as they are.
     bounds : mapping of column to (lowest, highest), default=None
@@ -177,10 +205,14 @@ def counterfactual(
     for what, given in (("fixed", held), ("bounds", limits), ("integer", whole)):
         for name in given:
             if name not in names:
-                raise ValueError(f"{what} names {name!r}; the columns are {', '.join(map(repr, names[:20]))}.")
+                raise ValueError(
+                    f"{what} names {name!r}; the columns are {', '.join(map(repr, names[:20]))}."
+                )
     text = [name for name in (*limits, *whole) if groups[names.index(name)].levels is not None]
     if text:
-        raise ValueError(f"column {text[0]!r} holds categories, which have no bounds and are no numbers.")
+        raise ValueError(
+            f"column {text[0]!r} holds categories, which have no bounds and are no numbers."
+        )
     n, speaker, score = len(model.localities_), int(seen.speaker[0]), float(seen.spoken()[0])
     values = {name: _plain_item(column[0]) for name, column in values_of(model, row).items()}
     for name, value in values.items():  # a yes or no stays one
@@ -192,7 +224,9 @@ def counterfactual(
         label = model.classes_[int(score > 0)]
         wanted = model.classes_[int(score <= 0)] if target is None else target
         if wanted not in model.classes_:
-            raise ValueError(f"target must be one of the labels {model.classes_.tolist()}; got {target!r}.")
+            raise ValueError(
+                f"target must be one of the labels {model.classes_.tolist()}; got {target!r}."
+            )
         level, up, prediction = 0.0, bool(wanted == model.classes_[1]), label
         reached = bool(wanted == label)
     else:
@@ -210,13 +244,22 @@ def counterfactual(
 
     def none(reason: str, exact: bool) -> Counterfactual:
         return Counterfactual(
-            found=False, exact=exact, reason=reason, after={}, distance=None, prediction_after=None, score_after=None, **about
+            found=False,
+            exact=exact,
+            reason=reason,
+            after={},
+            distance=None,
+            prediction_after=None,
+            score_after=None,
+            **about,
         )
 
     if reached:
         return none("the model gives that answer already", True)
     if speaker < 0:
-        return none("several localities speak together for this row; a change is sought within one", False)
+        return none(
+            "several localities speak together for this row; a change is sought within one", False
+        )
     metric = model._fitted.metric
     if speaker < n and metric is not None and metric.name not in EUCLIDEAN:
         return none(f"balls of metric {metric.name!r} have no closed form", False)
@@ -225,7 +268,11 @@ def counterfactual(
     for name, limit in limits.items():
         search.bound(groups[names.index(name)], limit)
     numeric = [group for group in groups if group.levels is None and group.name not in held]
-    categories = [group for group in groups if group.levels is not None and len(group.levels) > 1 and group.name not in held]
+    categories = [
+        group
+        for group in groups
+        if group.levels is not None and len(group.levels) > 1 and group.name not in held
+    ]
     integers = [groups[names.index(name)].columns.start for name in sorted(whole - held)]
 
     def decoded(encoded: Array) -> tuple[dict[str, Any], Seen]:
@@ -239,7 +286,8 @@ def counterfactual(
         right = (
             (said > 0) == up
             if classification
-            else (said >= level if up else said <= level) or abs(said - level) <= 1e-9 * (1 + abs(level))
+            else (said >= level if up else said <= level)
+            or abs(said - level) <= 1e-9 * (1 + abs(level))
         )
         return int(again.speaker[0]) == speaker and bool(right)
 
@@ -248,7 +296,11 @@ def counterfactual(
         within = "within the given limits " if held or limits or whole else ""
         if exact:
             return none(f"no row in {region_name(speaker, n)} {within}has that answer", True)
-        why = "the nearest rows with that answer lie where another locality speaks" if elsewhere else "the search gave up"
+        why = (
+            "the nearest rows with that answer lie where another locality speaks"
+            if elsewhere
+            else "the search gave up"
+        )
         return none(f"none was found in {region_name(speaker, n)} {within}({why})", False)
     after, again = decoded(best)
     said = float(again.spoken()[0])
@@ -258,7 +310,11 @@ def counterfactual(
         exact=exact,
         reason="",
         after=after,
-        distance=float(np.linalg.norm((again.encoded[0] - seen.encoded[0]) * units.inverse_scale * model._fitted.varies)),
+        distance=float(
+            np.linalg.norm(
+                (again.encoded[0] - seen.encoded[0]) * units.inverse_scale * model._fitted.varies
+            )
+        ),
         prediction_after=_plain_item(model.classes_[int(said > 0)]) if classification else said,
         score_after=said,
         **about,
@@ -267,17 +323,19 @@ def counterfactual(
 
 def _names(given: Iterable[str], option: str) -> set[str]:
     if isinstance(given, str):
-        raise ValueError(f"{option} must be a list of column names; got the text {given!r}. Write [{given!r}].")
+        raise ValueError(
+            f"{option} must be a list of column names; got the text {given!r}. Write [{given!r}]."
+        )
     return set(given)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """The model that speaks, in standardised units: gradient . z + offset is its score."""
+    """The model that speaks, in standardized units: gradient . z + offset is its score."""
 
     row: Array  # encoded, in the user's units
-    start: Array  # standardised
-    unit: Array  # user's units of one standardised one; 0 for columns that count nowhere
+    start: Array  # standardized
+    unit: Array  # user's units of one standardized one; 0 for columns that count nowhere
     origin: Array
     gradient: Array
     offset: float
@@ -292,13 +350,19 @@ class _Search:
     high: Array
 
     @classmethod
-    def of(cls, model: LocalMixture, row: Array, speaker: int, level: float, up: bool, equal: bool) -> _Search:
+    def of(
+        cls, model: LocalMixture, row: Array, speaker: int, level: float, up: bool, equal: bool
+    ) -> _Search:
         units, varies = model._fitted.units, model._fitted.varies
         local = (*model.localities_, model.exterior_)[speaker]
         counts = varies & (units.inverse_scale > 0)
-        unit = np.divide(1.0, units.inverse_scale, out=np.zeros_like(units.inverse_scale), where=counts)
+        unit = np.divide(
+            1.0, units.inverse_scale, out=np.zeros_like(units.inverse_scale), where=counts
+        )
         start = units.standardized(row[None])[0] * counts
-        places = np.array([one.center for one in model.localities_]).reshape(len(model.localities_), len(row))
+        places = np.array([one.center for one in model.localities_]).reshape(
+            len(model.localities_), len(row)
+        )
         gradient, offset = local.coef * unit, float(local.intercept + local.coef @ units.center)
         size = abs(offset) + float(np.abs(gradient) @ (np.abs(start) + 1.0))
         classification = isinstance(model, LocalMixtureClassifier)
@@ -326,20 +390,35 @@ class _Search:
 
     def bound(self, group: Group, limit: Any) -> None:
         try:
-            low, high = (-np.inf if limit[0] is None else float(limit[0])), (np.inf if limit[1] is None else float(limit[1]))
+            low, high = (
+                (-np.inf if limit[0] is None else float(limit[0])),
+                (np.inf if limit[1] is None else float(limit[1])),
+            )
         except (TypeError, ValueError, IndexError):
             low, high = 1.0, 0.0
         if not low <= high:
-            raise ValueError(f"bounds of {group.name!r} must be (lowest, highest), either of which may be None; got {limit!r}.")
+            raise ValueError(
+                f"bounds of {group.name!r} must be (lowest, highest), either of which may be None;"
+                f" got {limit!r}."
+            )
         j = group.columns.start
         if self.unit[j] > 0:
-            self.low[j], self.high[j] = (low - self.origin[j]) / self.unit[j], (high - self.origin[j]) / self.unit[j]
+            self.low[j], self.high[j] = (
+                (low - self.origin[j]) / self.unit[j],
+                (high - self.origin[j]) / self.unit[j],
+            )
 
     def best(
-        self, numeric: list[Group], categories: list[Group], whole: list[int], most: int, accepted: Callable[[Array], bool]
+        self,
+        numeric: list[Group],
+        categories: list[Group],
+        whole: list[int],
+        most: int,
+        accepted: Callable[[Array], bool],
     ) -> tuple[Array | None, bool, bool]:
-        """The nearest encoded row that has the answer, over all changes of a few categories; whether that is proved; and whether
-        nearer ones were found where another locality speaks."""
+        """The nearest encoded row that has the answer, over all changes of a few categories;
+        whether that is proved; and whether nearer ones were found where another locality speaks.
+        """
         free = np.zeros(len(self.row), dtype=bool)
         free[[group.columns.start for group in numeric]] = True
         free &= self.unit > 0
@@ -350,7 +429,9 @@ class _Search:
         for paid, changed in choices:
             if found is not None and paid >= found[0]:
                 break  # they come in order of what they cost
-            begin = self.start + np.where(self.unit > 0, (changed - self.row) / np.where(self.unit > 0, self.unit, 1.0), 0.0)
+            begin = self.start + np.where(
+                self.unit > 0, (changed - self.row) / np.where(self.unit > 0, self.unit, 1.0), 0.0
+            )
             limit = np.inf if found is None else found[0] - paid
             point, proved = self._solved(begin, free, whole, limit)
             exact &= proved
@@ -380,12 +461,23 @@ class _Search:
             row[j] = np.rint(row[j]) if free[j] else row[j]
         return row
 
-    def _choices(self, categories: list[Group], most: int) -> tuple[list[tuple[float, Array]], bool]:
-        """Rows with at most so many categories changed, by what that costs; and whether there would be more."""
+    def _choices(
+        self, categories: list[Group], most: int
+    ) -> tuple[list[tuple[float, Array]], bool]:
+        """Rows with at most so many categories changed, by what that costs; and whether there would
+        be more.
+        """
         made = [(0.0, self.row)]
         for count in range(1, min(most, len(categories)) + 1):
             for chosen in combinations(categories, count):
-                others = [[level for level in range(len(group.levels or ())) if not self._at(group, level)] for group in chosen]
+                others = [
+                    [
+                        level
+                        for level in range(len(group.levels or ()))
+                        if not self._at(group, level)
+                    ]
+                    for group in chosen
+                ]
                 for levels in product(*others):
                     if len(made) > _CHOICES:
                         return sorted(made, key=lambda one: one[0]), True
@@ -394,7 +486,9 @@ class _Search:
                         row[group.columns] = 0.0
                         if level:
                             row[group.columns.start + level - 1] = 1.0
-                    step = np.divide(row - self.row, self.unit, out=np.zeros(len(row)), where=self.unit > 0)
+                    step = np.divide(
+                        row - self.row, self.unit, out=np.zeros(len(row)), where=self.unit > 0
+                    )
                     made.append((float(step @ step), row))
         return sorted(made, key=lambda one: one[0]), False
 
@@ -402,9 +496,12 @@ class _Search:
         part = self.row[group.columns]
         return bool(part[level - 1] == 1.0) if level else not part.any()
 
-    def _solved(self, begin: Array, free: Booleans, whole: list[int], limit: float) -> tuple[Array | None, bool]:
-        """The nearest point within a limit, by branches over the whole numbers among its columns, the nearest first; and whether
-        it is proved to be that."""
+    def _solved(
+        self, begin: Array, free: Booleans, whole: list[int], limit: float
+    ) -> tuple[Array | None, bool]:
+        """The nearest point within a limit, by branches over the whole numbers among its columns,
+        the nearest first; and whether it is proved to be that.
+        """
         first = self._relaxed(begin, free, self.low, self.high)
         if first is None:
             return None, True
@@ -424,7 +521,10 @@ class _Search:
             for place, (lower, upper) in enumerate(((low, below), (above, high))):
                 again = self._relaxed(begin, free, lower, upper)
                 if again is not None:
-                    heappush(waiting, (float(((again - begin) ** 2).sum()), made + place, again, lower, upper))
+                    heappush(
+                        waiting,
+                        (float(((again - begin) ** 2).sum()), made + place, again, lower, upper),
+                    )
         return None, False
 
     def _relaxed(self, begin: Array, free: Booleans, low: Array, high: Array) -> Array | None:
@@ -442,7 +542,16 @@ class _Search:
             return None
         reach = sign * rest + (0.0 if self.equal else self.margin)
         gradient = sign * self.gradient[free]
-        part = nearest_beyond(begin[free], gradient, reach, center[free], float(np.sqrt(room)), low[free], high[free], self.equal)
+        part = nearest_beyond(
+            begin[free],
+            gradient,
+            reach,
+            center[free],
+            float(np.sqrt(room)),
+            low[free],
+            high[free],
+            self.equal,
+        )
         if part is None:
             return None
         point = begin.copy()
@@ -450,9 +559,11 @@ class _Search:
         return point
 
     def _around(self, begin: Array, point: Array, free: Booleans) -> Array | None:
-        """Where another locality speaks at the nearest point: a point near by where it does not, by a general solver.
+        """Where another locality speaks at the nearest point: a point near by where it does not, by
+        a general solver.
 
-        It leaves the balls of the others, or stays nearer to the centre of its own; which of them is tried for all at once.
+        It leaves the balls of the others, or stays nearer to the center of its own; which of them
+        is tried for all at once.
         """
         sign = 1.0 if self.up else -1.0
         others = [j for j in range(len(self.radii)) if j != self.speaker and self.radii[j] > 0]
@@ -463,10 +574,15 @@ class _Search:
             return full
 
         def reached(part: Array) -> float:
-            return float(sign * (self.gradient @ whole(part) + self.offset - self.level) - self.margin)
+            return float(
+                sign * (self.gradient @ whole(part) + self.offset - self.level) - self.margin
+            )
 
         own = self.centers[self.speaker] if self.ball else begin
-        starts = [point[free] + 1e-3 * np.sign(self.gradient[free]), *self._beside(point, free, others)]
+        starts = [
+            point[free] + 1e-3 * np.sign(self.gradient[free]),
+            *self._beside(point, free, others),
+        ]
         best: tuple[float, Array] | None = None
         for leave in (True, False) if self.ball else (True,):
             rules: list[dict[str, Any]] = [{"type": "eq" if self.equal else "ineq", "fun": reached}]
@@ -474,7 +590,12 @@ class _Search:
                 rules.append(
                     {
                         "type": "ineq",
-                        "fun": lambda part: self.radii[self.speaker] ** 2 * (1 - 1e-9) - ((whole(part) - own) ** 2).sum(),
+                        "fun": (
+                            lambda part: (
+                                self.radii[self.speaker] ** 2 * (1 - 1e-9)
+                                - ((whole(part) - own) ** 2).sum()
+                            )
+                        ),
                     }
                 )
             for j in others:
@@ -483,7 +604,8 @@ class _Search:
                         {
                             "type": "ineq",
                             "fun": lambda part, j=j: (
-                                ((whole(part) - self.centers[j]) ** 2).sum() - self.radii[j] ** 2 * (1 + 1e-9)
+                                ((whole(part) - self.centers[j]) ** 2).sum()
+                                - self.radii[j] ** 2 * (1 + 1e-9)
                             ),
                         }
                     )
@@ -492,7 +614,9 @@ class _Search:
                         {
                             "type": "ineq",
                             "fun": lambda part, j=j: (
-                                ((whole(part) - self.centers[j]) ** 2).sum() - ((whole(part) - own) ** 2).sum() - 1e-9
+                                ((whole(part) - self.centers[j]) ** 2).sum()
+                                - ((whole(part) - own) ** 2).sum()
+                                - 1e-9
                             ),
                         }
                     )
@@ -502,7 +626,9 @@ class _Search:
             ]
             for first in starts:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", RuntimeWarning)  # of steps that are clipped to the bounds
+                    warnings.simplefilter(
+                        "ignore", RuntimeWarning
+                    )  # of steps that are clipped to the bounds
                     solved = minimize(
                         lambda part: float(((part - begin[free]) ** 2).sum()),
                         first,
@@ -513,7 +639,11 @@ class _Search:
                         options={"maxiter": 200, "ftol": 1e-10},
                     )
                 sound = all(
-                    (abs(rule["fun"](solved.x)) <= 1e-9) if rule["type"] == "eq" else rule["fun"](solved.x) >= -1e-12
+                    (
+                        (abs(rule["fun"](solved.x)) <= 1e-9)
+                        if rule["type"] == "eq"
+                        else rule["fun"](solved.x) >= -1e-12
+                    )
                     for rule in rules
                 )
                 if sound and np.isfinite(solved.x).all() and (best is None or solved.fun < best[0]):
@@ -521,7 +651,9 @@ class _Search:
         return None if best is None else best[1]
 
     def _beside(self, point: Array, free: Booleans, others: list[int]) -> list[Array]:
-        """Points of the plane where the answer changes, just outside of the balls that the nearest of them lies in."""
+        """Points of the plane where the answer changes, just outside of the balls that the nearest
+        of them lies in.
+        """
         gradient = self.gradient[free]
         norm2 = float(gradient @ gradient)
         made: list[Array] = []
@@ -544,12 +676,20 @@ class _Search:
 
 
 def nearest_beyond(
-    start: Array, gradient: Array, reach: float, center: Array, radius: float, low: Array, high: Array, equal: bool = False
+    start: Array,
+    gradient: Array,
+    reach: float,
+    center: Array,
+    radius: float,
+    low: Array,
+    high: Array,
+    equal: bool = False,
 ) -> Array | None:
-    """The point nearest to the start with gradient . z >= reach (or equal to it) in a ball and a box; None if there is none.
+    """The point nearest to the start with gradient . z >= reach (or equal to it) in a ball and a
+    box; None if there is none.
 
-    The points nearest to (1 - s) start + s center, for s in [0, 1], are those that minimise
-    ``|z - start|^2 + mu |z - center|^2`` with mu = s / (1 - s), the ball's multiplier. Their distance from the centre falls
+    The points nearest to (1 - s) start + s center, for s in [0, 1], are those that minimize
+    ``|z - start|^2 + mu |z - center|^2`` with mu = s / (1 - s), the ball's multiplier. Their distance from the center falls
     with s.
     """
     if (low > high).any():
@@ -568,11 +708,17 @@ def nearest_beyond(
     least += float(np.where(gradient < 0, gradient * np.where(gradient < 0, high, 0.0), 0.0).sum())
     if not least <= reach <= most:
         return None
-    return _in_ball(lambda point: _on_plane(point, gradient, reach, low, high), start, center, radius)
+    return _in_ball(
+        lambda point: _on_plane(point, gradient, reach, low, high), start, center, radius
+    )
 
 
-def _on_disc(start: Array, gradient: Array, reach: float, center: Array, radius: float) -> Array | None:
-    """The closed form: where a plane cuts a ball is a disc, and the nearest point of it is found within the plane."""
+def _on_disc(
+    start: Array, gradient: Array, reach: float, center: Array, radius: float
+) -> Array | None:
+    """The closed form: where a plane cuts a ball is a disc, and the nearest point of it is found
+    within the plane.
+    """
     norm2 = float(gradient @ gradient)
     if norm2 == 0:
         return None
@@ -589,10 +735,14 @@ def _on_disc(start: Array, gradient: Array, reach: float, center: Array, radius:
 
 
 def _on_plane(point: Array, gradient: Array, reach: float, low: Array, high: Array) -> Array:
-    """The point of the box on gradient . z = reach that is nearest: clip(point + t gradient), t from the sorted corners."""
+    """The point of the box on gradient . z = reach that is nearest: clip(point + t gradient), t
+    from the sorted corners.
+    """
     moving = gradient != 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.concatenate([((low - point) / gradient)[moving], ((high - point) / gradient)[moving]])
+        ends = np.concatenate(
+            [((low - point) / gradient)[moving], ((high - point) / gradient)[moving]]
+        )
     corners = np.unique(ends[np.isfinite(ends)])
 
     def value(t: float) -> float:
@@ -610,7 +760,9 @@ def _on_plane(point: Array, gradient: Array, reach: float, low: Array, high: Arr
         t = corners[-1] + (reach - values[-1]) / slope if slope > 0 else corners[-1]
     else:
         first, second = values[place - 1], values[place]
-        t = corners[place - 1] + (corners[place] - corners[place - 1]) * (reach - first) / (second - first)
+        t = corners[place - 1] + (corners[place] - corners[place - 1]) * (reach - first) / (
+            second - first
+        )
     return np.clip(point + t * gradient, low, high)
 
 
@@ -621,14 +773,22 @@ def _in_ball(project: Any, start: Array, center: Array, radius: float) -> Array 
         return np.asarray(point)
 
     def excess(s: float) -> float:
-        return float(np.linalg.norm(project((1.0 - s) * start + s * center) - center) - radius * (1.0 - 1e-9))
+        return float(
+            np.linalg.norm(project((1.0 - s) * start + s * center) - center) - radius * (1.0 - 1e-9)
+        )
 
     if excess(1.0) > 0:
         return None
-    return np.asarray(project((1.0 - (s := brentq(excess, 0.0, 1.0, xtol=1e-15, rtol=1e-14))) * start + s * center))
+    return np.asarray(
+        project(
+            (1.0 - (s := brentq(excess, 0.0, 1.0, xtol=1e-15, rtol=1e-14))) * start + s * center
+        )
+    )
 
 
-def _decoded(groups: list[Group], encoded: Array, start: Array, before: dict[str, Any]) -> dict[str, Any]:
+def _decoded(
+    groups: list[Group], encoded: Array, start: Array, before: dict[str, Any]
+) -> dict[str, Any]:
     """The user's values of an encoded row; what did not change is left as it was."""
     after: dict[str, Any] = {}
     for group in groups:
@@ -636,7 +796,9 @@ def _decoded(groups: list[Group], encoded: Array, start: Array, before: dict[str
         if np.all(np.abs(part - old) <= 1e-12 * np.maximum(1.0, np.abs(old))):
             after[group.name] = before[group.name]
         elif group.levels is None:
-            after[group.name] = bool(part[0]) if isinstance(before[group.name], bool) else float(part[0])
+            after[group.name] = (
+                bool(part[0]) if isinstance(before[group.name], bool) else float(part[0])
+            )
         else:
             hot = np.flatnonzero(part == 1.0)
             after[group.name] = group.levels[int(hot[0]) + 1] if len(hot) else group.levels[0]

@@ -38,7 +38,7 @@ class Region:
     center, half_width : ndarray or None
         Of the ball, in the user's units; None for the exterior.
     radius : float or None
-        In standardised units.
+        In standardized units.
     n_rows, share : int, float
         How many rows it contains, and which share of all that is.
     n_spoken : int
@@ -63,7 +63,7 @@ class Region:
     >>> region.name, region.score > region.exterior_score
     ('locality 0', True)
     >>> list(region.to_frame().columns)
-    ['column', 'coefficient', 'deviation', 'centre', 'reaches']
+    ['column', 'coefficient', 'deviation', 'center', 'reaches']
     """
 
     index: int
@@ -78,7 +78,9 @@ class Region:
     balance: dict[str, float]  # share of each label, or mean and deviation of the target
     score: float | None  # of its own model on its rows
     exterior_score: float | None  # of the exterior model on the same rows
-    linear_score: float | None  # of one linear model for all rows, on the same rows, each time fitted without them
+    linear_score: (
+        float | None
+    )  # of one linear model for all rows, on the same rows, each time fitted without them
     coef: Array
     coef_scale: Array
     intercept: float
@@ -89,7 +91,7 @@ class Region:
         return dict(plain({name: getattr(self, name) for name in self.__dataclass_fields__}))
 
     def to_frame(self) -> Any:
-        """One row for each column: coefficient with its deviation, centre and half-width."""
+        """One row for each column: coefficient with its deviation, center and half-width."""
         return table_of(self._rows())
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -103,7 +105,13 @@ class Region:
             strict=True,
         )
         return [
-            {"column": name, "coefficient": coef, "deviation": scale, "centre": center, "reaches": width}
+            {
+                "column": name,
+                "coefficient": coef,
+                "deviation": scale,
+                "center": center,
+                "reaches": width,
+            }
             for name, coef, scale, center, width in columns
         ]
 
@@ -113,7 +121,8 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class GlobalExplanation:
-    """All regions, what they share, and how often local models contradict each other. Made by `explain_global`.
+    """All regions, what they share, and how often local models contradict each other. Made by
+    `explain_global`.
 
     Attributes
     ----------
@@ -151,7 +160,9 @@ class GlobalExplanation:
 
     regions: tuple[Region, ...]  # the last is the exterior
     shared: Integers  # (n_localities, n_localities), rows in both; in one on the diagonal
-    contradictions: Integers  # (n_localities, n_localities), shared rows of which the two say different things
+    contradictions: (
+        Integers  # (n_localities, n_localities), shared rows of which the two say different things
+    )
     n_rows: int
     ambiguous: float  # share of rows for which applicable models contradict each other
     score_name: str
@@ -160,7 +171,11 @@ class GlobalExplanation:
     certificate: Certificate | None
 
     def to_dict(self) -> dict[str, Any]:
-        content = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("regions", "certificate")}
+        content = {
+            name: getattr(self, name)
+            for name in self.__dataclass_fields__
+            if name not in ("regions", "certificate")
+        }
         content["regions"] = [region.to_dict() for region in self.regions]
         content["certificate"] = None if self.certificate is None else self.certificate.to_dict()
         return dict(plain(content))
@@ -191,7 +206,10 @@ class GlobalExplanation:
         """A pandas table: a row for each column, the coefficient of each region."""
         names = self.regions[0].feature_names
         return table_of(
-            [{"column": name, **{region.name: region.coef[j] for region in self.regions}} for j, name in enumerate(names)]
+            [
+                {"column": name, **{region.name: region.coef[j] for region in self.regions}}
+                for j, name in enumerate(names)
+            ]
         ).set_index("column")
 
     def __str__(self) -> str:
@@ -200,8 +218,9 @@ class GlobalExplanation:
             where = f"{region.name}: {region.n_rows} of {self.n_rows} rows ({region.share:.1%})"
             if region.score is not None:
                 where += (
-                    f", {self.score_name} {number(region.score)} (exterior model {number(region.exterior_score)}, one linear "
-                    f"model {number(region.linear_score)})"
+                    f", {self.score_name} {number(region.score)} (exterior model"
+                    f" {number(region.exterior_score)}, one linear model"
+                    f" {number(region.linear_score)})"
                 )
             lines += [where, f"    {region.formula}"]
         lines.append(f"local models contradict each other on {self.ambiguous:.1%} of the rows")
@@ -210,10 +229,14 @@ class GlobalExplanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        certificate = "" if self.certificate is None else f"<p>{escape(self.certificate.headline.sentence)}</p>"
+        certificate = (
+            ""
+            if self.certificate is None
+            else f"<p>{escape(self.certificate.headline.sentence)}</p>"
+        )
         return (
-            f"{html_table(self.rows())}<p>Local models contradict each other on {self.ambiguous:.1%} of {self.n_rows} rows.</p>"
-            + certificate
+            f"{html_table(self.rows())}<p>Local models contradict each other on"
+            f" {self.ambiguous:.1%} of {self.n_rows} rows.</p>" + certificate
         )
 
 
@@ -224,8 +247,8 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     ----------
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor
     X, y : rows and targets
-        Any rows; those that the model has not seen tell more of it. One linear model is cross-validated on them, to compare
-        with.
+        Any rows; those that the model has not seen tell more of it. One linear model is
+        cross-validated on them, to compare with.
 
     Returns
     -------
@@ -254,8 +277,8 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
         strange = ~np.isin(y, model.classes_)
         if strange.any():
             raise ValueError(
-                f"y has the label {y[strange].tolist()[0]!r}, which the model does not know; its labels are "
-                f"{model.classes_.tolist()}."
+                f"y has the label {y[strange].tolist()[0]!r}, which the model does not know; its"
+                f" labels are {model.classes_.tolist()}."
             )
     of_linear = _linear(seen.encoded, y, classification)
     n = len(model.localities_)
@@ -293,8 +316,13 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     for i in range(n):
         for j in range(i):
             both = seen.member[i] & seen.member[j]
-            contradictions[i, j] = contradictions[j, i] = int((_apart(model, seen, i, j) & both).sum())
-    whole, one = (_score(y, values, classification) or 0.0 for values in (said_by(model, seen.spoken()), of_linear))
+            contradictions[i, j] = contradictions[j, i] = int(
+                (_apart(model, seen, i, j) & both).sum()
+            )
+    whole, one = (
+        _score(y, values, classification) or 0.0
+        for values in (said_by(model, seen.spoken()), of_linear)
+    )
     return GlobalExplanation(
         regions=tuple(regions),
         shared=shared,
@@ -309,8 +337,13 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
 
 
 def _linear(X: Array, y: Any, classification: bool) -> Any:
-    """What one linear model says of each row, fitted to the other rows (in five parts; to all of them where they are many)."""
-    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000) if classification else LinearRegression())
+    """What one linear model says of each row, fitted to the other rows (in five parts; to all of
+    them where they are many).
+    """
+    linear = make_pipeline(
+        StandardScaler(),
+        LogisticRegression(max_iter=2000) if classification else LinearRegression(),
+    )
     if classification:
         labels, counts = np.unique(y, return_counts=True)
         if len(labels) < 2:
@@ -320,7 +353,9 @@ def _linear(X: Array, y: Any, classification: bool) -> Any:
         parts = min(_PARTS, len(y) // 2)
     if parts < 2 or len(y) > _MANY:
         return linear.fit(X, y).predict(X)
-    return cross_val_predict(linear, X, y, cv=parts if classification else KFold(parts, shuffle=True, random_state=0))
+    return cross_val_predict(
+        linear, X, y, cv=parts if classification else KFold(parts, shuffle=True, random_state=0)
+    )
 
 
 def _apart(model: LocalMixture, seen: Seen, i: int, j: int) -> Any:
@@ -339,7 +374,10 @@ def _score(y: Any, said: Any, classification: bool) -> float | None:
 
 def _balance(model: LocalMixture, y: Any) -> dict[str, float]:
     if isinstance(model, LocalMixtureClassifier):
-        return {f"share of {label}": float(np.mean(y == label)) if len(y) else float("nan") for label in model.classes_}
+        return {
+            f"share of {label}": float(np.mean(y == label)) if len(y) else float("nan")
+            for label in model.classes_
+        }
     values = np.asarray(y, dtype=float)
     return {
         "mean target": float(values.mean()) if len(values) else float("nan"),

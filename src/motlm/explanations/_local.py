@@ -1,4 +1,6 @@
-"""Each row: which localities contain it, what each model says, which one spoke and why, and what each feature contributed."""
+"""Each row: which localities contain it, what each model says, which one spoke and why, and what
+each feature contributed.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,19 @@ import numpy as np
 
 from .._typing import AnyArray, Array, Integers
 from ..estimators import LocalMixture, LocalMixtureClassifier
-from ._common import Seen, checked, groups_of, html_table, number, one_row, plain, region_name, said_by, table_of, values_of
+from ._common import (
+    Seen,
+    checked,
+    groups_of,
+    html_table,
+    number,
+    one_row,
+    plain,
+    region_name,
+    said_by,
+    table_of,
+    values_of,
+)
 
 __all__ = ["LocalExplanation", "RowExplanation", "explain_local"]
 
@@ -22,7 +36,8 @@ _BLOCK = 1024  # rows whose distances to the training rows are held at once
 class RowExplanation:
     """Why the model says what it says of one row.
 
-    For a classifier a score is a linear score, positive for the second label; for a regressor it is a prediction.
+    For a classifier a score is a linear score, positive for the second label; for a regressor it is
+    a prediction.
 
     Attributes
     ----------
@@ -37,15 +52,17 @@ class RowExplanation:
     reason : str
         Why it spoke.
     models : tuple of dict
-        Of each locality and of the exterior: whether it applies, distance, radius, membership, score and what it says.
+        Of each locality and of the exterior: whether it applies, distance, radius, membership,
+        score and what it says.
     contradicted : bool
         Whether applicable models contradict each other.
     reference, base : str, float
         What contributions are relative to, and the score there.
     contributions : dict of float
         By feature; ``base`` plus their sum is the score.
-    neighbours : tuple of dict
-        The nearest training rows for which the same model speaks, if `explain_local` was given X_train.
+    neighbors : tuple of dict
+        The nearest training rows for which the same model speaks, if `explain_local` was given
+        X_train.
 
     Examples
     --------
@@ -57,7 +74,7 @@ class RowExplanation:
     >>> print(explain_local(mixture.fit(X, y), [[0.5]])[0])  # doctest: +ELLIPSIS
     row 0: 0.2..., said by locality 0 (no other locality contains the row)
         locality 0 says 0.2... (score 0.2...)
-        ... at the centre of locality 0
+        ... at the center of locality 0
         +0.2... x0 = 0.5
         = 0.2...
     """
@@ -74,7 +91,7 @@ class RowExplanation:
     reference: str  # what contributions are relative to
     base: float  # score there
     contributions: dict[str, float]  # by feature; they add up to score - base
-    neighbours: tuple[dict[str, Any], ...]
+    neighbors: tuple[dict[str, Any], ...]
 
     def to_dict(self) -> dict[str, Any]:
         return dict(plain({name: getattr(self, name) for name in self.__dataclass_fields__}))
@@ -85,10 +102,16 @@ class RowExplanation:
 
     def _rows(self) -> list[dict[str, Any]]:
         order = sorted(self.contributions, key=lambda name: -abs(self.contributions[name]))
-        return [{"feature": name, "value": self.values[name], "contribution": self.contributions[name]} for name in order]
+        return [
+            {"feature": name, "value": self.values[name], "contribution": self.contributions[name]}
+            for name in order
+        ]
 
     def __str__(self) -> str:
-        lines = [f"row {self.row}: {number(self.prediction)}, said by {self.speaker_name} ({self.reason})"]
+        lines = [
+            f"row {self.row}: {number(self.prediction)}, said by {self.speaker_name}"
+            f" ({self.reason})"
+        ]
         lines += [
             f"    {one['model']} says {number(one['says'])} (score {number(one['score'])})"
             for one in self.models
@@ -107,10 +130,13 @@ class RowExplanation:
 
     def _repr_html_(self) -> str:
         first, *_ = str(self).splitlines()
-        warning = "<p><b>Applicable models contradict each other.</b></p>" if self.contradicted else ""
+        warning = (
+            "<p><b>Applicable models contradict each other.</b></p>" if self.contradicted else ""
+        )
         return (
-            f"<p>{escape(first)}</p>{warning}{html_table(list(self.models))}<p>Score {escape(number(self.base))} at "
-            f"{escape(self.reference)}, and</p>{html_table(self._rows())}"
+            f"<p>{escape(first)}</p>{warning}{html_table(list(self.models))}<p>Score"
+            f" {escape(number(self.base))} at {escape(self.reference)},"
+            f" and</p>{html_table(self._rows())}"
         )
 
 
@@ -125,7 +151,8 @@ class LocalExplanation:
     values : dict of ndarray
         The values of each feature.
     prediction, score, base : ndarray, (n_rows,)
-        What the model says of each row, the score behind it, and the score at the place that contributions are relative to.
+        What the model says of each row, the score behind it, and the score at the place that
+        contributions are relative to.
     contributions : ndarray, (n_rows, n_features)
     contradicted : ndarray of bool, (n_rows,)
         Whether applicable models contradict each other.
@@ -134,8 +161,9 @@ class LocalExplanation:
         The labels of a classifier.
     reference : tuple of str
         For each model, what its contributions are relative to.
-    nearest, nearest_distance : ndarray, (n_rows, n_neighbours), or None
-        Indices and distances of training rows for which the same model speaks; -1 and nan where there are no more.
+    nearest, nearest_distance : ndarray, (n_rows, n_neighbors), or None
+        Indices and distances of training rows for which the same model speaks; -1 and nan where
+        there are no more.
 
     Examples
     --------
@@ -164,7 +192,9 @@ class LocalExplanation:
     contradicted: AnyArray
     classes: AnyArray | None
     reference: tuple[str, ...]  # for each model
-    nearest: Integers | None  # (n_rows, n_neighbours), indices of training rows; -1 where there are no more
+    nearest: (
+        Integers | None
+    )  # (n_rows, n_neighbors), indices of training rows; -1 where there are no more
     nearest_distance: Array | None
 
     def __len__(self) -> int:
@@ -189,17 +219,23 @@ class LocalExplanation:
                     "applies": bool(applicable[i]),
                     "distance": float(seen.distance[i, row]) if ball else None,
                     "radius": float(self.radius[i]) if ball else None,
-                    "depth": float(seen.distance[i, row] / self.radius[i]) if ball and self.radius[i] > 0 else None,
+                    "depth": (
+                        float(seen.distance[i, row] / self.radius[i])
+                        if ball and self.radius[i] > 0
+                        else None
+                    ),
                     "membership": float(seen.membership[i, row]) if ball else None,
                     "score": float(seen.score[i, row]),
                     "says": self._says(seen.score[i, row]),
                 }
             )
-        neighbours: tuple[dict[str, Any], ...] = ()
+        neighbors: tuple[dict[str, Any], ...] = ()
         if self.nearest is not None and self.nearest_distance is not None:
-            neighbours = tuple(
+            neighbors = tuple(
                 {"row": int(index), "distance": float(distance)}
-                for index, distance in zip(self.nearest[row], self.nearest_distance[row], strict=True)
+                for index, distance in zip(
+                    self.nearest[row], self.nearest_distance[row], strict=True
+                )
                 if index >= 0
             )
         return RowExplanation(
@@ -214,15 +250,20 @@ class LocalExplanation:
             contradicted=bool(self.contradicted[row]),
             reference=self.reference[speaker],
             base=float(self.base[row]),
-            contributions={name: float(value) for name, value in zip(self.feature_names, self.contributions[row], strict=True)},
-            neighbours=neighbours,
+            contributions={
+                name: float(value)
+                for name, value in zip(self.feature_names, self.contributions[row], strict=True)
+            },
+            neighbors=neighbors,
         )
 
     def _says(self, score: float) -> Any:
         return float(score) if self.classes is None else _item(self.classes[int(score > 0)])
 
     def to_frame(self) -> Any:
-        """A pandas table, one row for each row: what was said, by whom, how deep inside, and the contributions."""
+        """A pandas table, one row for each row: what was said, by whom, how deep inside, and the
+        contributions.
+        """
         lines = []
         n = len(self.radius)
         for i in range(len(self)):
@@ -233,7 +274,11 @@ class LocalExplanation:
                     "prediction": _item(self.prediction[i]),
                     "score": float(self.score[i]),
                     "speaker": region_name(speaker, n),
-                    "depth": float(self.seen.distance[speaker, i] / self.radius[speaker]) if ball else None,
+                    "depth": (
+                        float(self.seen.distance[speaker, i] / self.radius[speaker])
+                        if ball
+                        else None
+                    ),
                     "membership": float(self.seen.membership[speaker, i]) if ball else None,
                     "contradicted": bool(self.contradicted[i]),
                     "base": float(self.base[i]),
@@ -257,12 +302,14 @@ class LocalExplanation:
         return "".join(one._repr_html_() for one in shown) + more
 
 
-def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int = 3) -> LocalExplanation:
+def explain_local(
+    model: Any, X: Any, *, X_train: Any = None, n_neighbors: int = 3
+) -> LocalExplanation:
     """Why the model says what it says of each row.
 
-    The score is explained relative to the centre of the locality that spoke (of the exterior model: the average training row):
-    the score there, plus coefficient times distance from it for each column, is the score. Columns that encode one
-    feature are added up.
+    The score is explained relative to the center of the locality that spoke (of the exterior model:
+    the average training row): the score there, plus coefficient times distance from it for each
+    column, is the score. Columns that encode one feature are added up.
 
     Parameters
     ----------
@@ -270,7 +317,7 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
     X : rows to explain
     X_train : rows, default=None
         If given, the nearest of them for which the same model speaks are named.
-    n_neighbours : int, default=3
+    n_neighbors : int, default=3
         How many of them.
 
     Returns
@@ -290,7 +337,7 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
     >>> [row.speaker_name for row in explanation], explanation.prediction
     (['locality 0', 'exterior'], array([1., 1.]))
     >>> row = explanation[0]
-    >>> row.reason, len(row.neighbours)
+    >>> row.reason, len(row.neighbors)
     ('no other locality contains the row', 3)
 
     The contributions add up:
@@ -304,7 +351,9 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
     seen = Seen.of(model, X)
     n = len(model.localities_)
     coef = np.array([one.coef for one in (*model.localities_, model.exterior_)])
-    places = np.array([*(one.center for one in model.localities_), model._typical]).reshape(n + 1, -1)
+    places = np.array([*(one.center for one in model.localities_), model._typical]).reshape(
+        n + 1, -1
+    )
     at_places = _at_places(model, places)
     together = np.flatnonzero(seen.speaker < 0)
     speaker = np.where(seen.speaker < 0, n, seen.speaker)
@@ -318,7 +367,9 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
     contributions = np.column_stack([parts[:, group.columns].sum(axis=1) for group in groups])
     score = seen.spoken()
     classification = isinstance(model, LocalMixtureClassifier)
-    nearest, distance = (None, None) if X_train is None else _neighbours(model, seen, X_train, n_neighbours)
+    nearest, distance = (
+        (None, None) if X_train is None else _neighbors(model, seen, X_train, n_neighbors)
+    )
     return LocalExplanation(
         feature_names=tuple(group.name for group in groups),
         values=values_of(model, X),
@@ -331,9 +382,9 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
         contradicted=seen.contradicted(model),
         classes=model.classes_ if classification else None,
         reference=(
-            *(f"the centre of locality {i}" for i in range(n)),
+            *(f"the center of locality {i}" for i in range(n)),
             "the average training row",
-            "the centres of these localities",
+            "the centers of these localities",
         ),
         nearest=nearest,
         nearest_distance=distance,
@@ -341,7 +392,7 @@ def explain_local(model: Any, X: Any, *, X_train: Any = None, n_neighbours: int 
 
 
 def _at_places(model: LocalMixture, places: Array) -> Array:
-    """The score of each model at its own place, from standardised numbers, which keep their digits."""
+    """The score of each model at its own place, from standardized numbers, which keep their digits."""
     units, varies, posterior = model._fitted.units, model._fitted.varies, model.posterior_
     Z = units.standardized(places)[:, varies]
     if model._fitted.points is None:
@@ -350,8 +401,8 @@ def _at_places(model: LocalMixture, places: Array) -> Array:
     return np.asarray(score * units.target_scale + units.target_center)
 
 
-def _neighbours(model: LocalMixture, seen: Seen, X_train: Any, count: int) -> tuple[Integers, Array]:
-    """The nearest training rows, in standardised units, for which the same model speaks."""
+def _neighbors(model: LocalMixture, seen: Seen, X_train: Any, count: int) -> tuple[Integers, Array]:
+    """The nearest training rows, in standardized units, for which the same model speaks."""
     train = Seen.of(model, X_train)
     units, varies = model._fitted.units, model._fitted.varies
     Z, T = (units.standardized(one.encoded)[:, varies] for one in (seen, train))
@@ -366,10 +417,16 @@ def _neighbours(model: LocalMixture, seen: Seen, X_train: Any, count: int) -> tu
             continue
         for start in range(0, len(asked), _BLOCK):
             rows = asked[start : start + _BLOCK]
-            squared = (Z[rows] ** 2).sum(axis=1)[:, None] + (T[among] ** 2).sum(axis=1) - 2.0 * Z[rows] @ T[among].T
+            squared = (
+                (Z[rows] ** 2).sum(axis=1)[:, None]
+                + (T[among] ** 2).sum(axis=1)
+                - 2.0 * Z[rows] @ T[among].T
+            )
             first = np.argsort(squared, axis=1, kind="stable")[:, :k]
             nearest[rows[:, None], np.arange(k)] = among[first]
-            distance[rows[:, None], np.arange(k)] = np.sqrt(np.maximum(np.take_along_axis(squared, first, axis=1), 0.0))
+            distance[rows[:, None], np.arange(k)] = np.sqrt(
+                np.maximum(np.take_along_axis(squared, first, axis=1), 0.0)
+            )
     return nearest, distance
 
 
@@ -386,7 +443,7 @@ def _reason(containing: int, speaker: int, n: int) -> str:
         return "no locality contains the row"
     if containing == 1:
         return "no other locality contains the row"
-    return f"the nearest centre of the {containing} localities that contain the row"
+    return f"the nearest center of the {containing} localities that contain the row"
 
 
 def _item(value: Any) -> Any:

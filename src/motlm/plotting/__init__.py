@@ -1,4 +1,6 @@
-"""Drawings of fitted models, as scikit-learn Display objects. Needs matplotlib: pip install 'motlm[plot]'."""
+"""Drawings of fitted models, as scikit-learn Display objects. Needs matplotlib: pip install
+'motlm[plot]'.
+"""
 
 from ._localities import LocalitiesDisplay
 from ._models import CoefficientsDisplay, ContributionsDisplay, RegressionDisplay

@@ -17,12 +17,14 @@ KINDS = ("slice", "projection")
 
 
 class LocalitiesDisplay:
-    """Balls and rows in the plane of two columns, with the regions of each answer. Made by `from_estimator`.
+    """Balls and rows in the plane of two columns, with the regions of each answer. Made by
+    `from_estimator`.
 
-    A *slice* shows what the model says where all other columns are held (at the centre of a locality, or at the average row): the
-    circles are where the balls cut it. A *projection* shows all columns at once, along the two directions in which
-    standardised rows differ most: circles are balls in their full size, and there are no regions of answers, since rows with
-    different answers may fall on one point.
+    A *slice* shows what the model says where all other columns are held (at the center of a
+    locality, or at the average row): the circles are where the balls cut it. A *projection* shows
+    all columns at once, along the two directions in which standardized rows differ most: circles
+    are balls in their full size, and there are no regions of answers, since rows with different
+    answers may fall on one point.
 
     Attributes
     ----------
@@ -63,7 +65,7 @@ class LocalitiesDisplay:
         self.xx0 = xx0
         self.xx1 = xx1
         self.response = response  # index of the label, or prediction
-        self.circles = circles  # (index of the locality, centre, half-widths)
+        self.circles = circles  # (index of the locality, center, half-widths)
         self.X = X
         self.y = y
         self.classes = classes
@@ -93,10 +95,12 @@ class LocalitiesDisplay:
         X : rows to show
         y : their targets, default=None
         features : two names or numbers of (encoded) columns, default=None
-            Of a slice. None: the two columns of numbers of greatest weight, by standardised coefficients.
+            Of a slice. None: the two columns of numbers of greatest weight, by standardized
+            coefficients.
         kind : "slice" or "projection", default="slice"
         at : int, default=None
-            Of a slice: the locality at whose centre the other columns are held; None is the average training row.
+            Of a slice: the locality at whose center the other columns are held; None is the average
+            training row.
         grid_resolution : int, default=300
             Points along each axis at which the answer is computed.
         max_rows : int, default=5000
@@ -131,17 +135,39 @@ class LocalitiesDisplay:
         if self.response is not None and self.classes is not None:
             colors = ListedColormap(LABEL_COLORS)
             ax.pcolormesh(
-                self.xx0, self.xx1, self.response, cmap=colors, vmin=0, vmax=1, alpha=0.22, shading="auto", rasterized=True
+                self.xx0,
+                self.xx1,
+                self.response,
+                cmap=colors,
+                vmin=0,
+                vmax=1,
+                alpha=0.22,
+                shading="auto",
+                rasterized=True,
             )
-            if np.ptp(self.response) > 0:  # for those who print in grey
-                ax.contour(self.xx0, self.xx1, self.response, levels=[0.5], colors="0.25", linewidths=0.9, linestyles="dotted")
+            if np.ptp(self.response) > 0:  # for those who print in gray
+                ax.contour(
+                    self.xx0,
+                    self.xx1,
+                    self.response,
+                    levels=[0.5],
+                    colors="0.25",
+                    linewidths=0.9,
+                    linestyles="dotted",
+                )
         elif self.response is not None:
-            mesh = ax.pcolormesh(self.xx0, self.xx1, self.response, cmap="cividis", shading="auto", rasterized=True)
+            mesh = ax.pcolormesh(
+                self.xx0, self.xx1, self.response, cmap="cividis", shading="auto", rasterized=True
+            )
             figure.colorbar(mesh, ax=ax, label="prediction", pad=0.02)
         self._rows(ax, plt)
         for number, center, width in self.circles:
-            ax.add_patch(Ellipse(tuple(center), *(2.0 * width), fill=False, edgecolor="white", linewidth=3.6))
-            ax.add_patch(Ellipse(tuple(center), *(2.0 * width), fill=False, edgecolor="black", linewidth=1.8))
+            ax.add_patch(
+                Ellipse(tuple(center), *(2.0 * width), fill=False, edgecolor="white", linewidth=3.6)
+            )
+            ax.add_patch(
+                Ellipse(tuple(center), *(2.0 * width), fill=False, edgecolor="black", linewidth=1.8)
+            )
             ax.plot(*center, marker="*", color="black", markersize=12, markeredgecolor="white")
             ax.annotate(
                 f"{number}",
@@ -150,7 +176,12 @@ class LocalitiesDisplay:
                 textcoords="offset points",
                 fontsize=12,
                 fontweight="bold",
-                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
+                bbox={
+                    "boxstyle": "round,pad=0.15",
+                    "facecolor": "white",
+                    "edgecolor": "none",
+                    "alpha": 0.8,
+                },
             )
         ax.set(xlabel=short(self.feature_names[0]), ylabel=short(self.feature_names[1]))
         if self.xx0 is not None and self.xx1 is not None:
@@ -166,7 +197,7 @@ class LocalitiesDisplay:
         return self
 
     def _beside(self, number: int) -> tuple[float, float]:
-        """Where a number stands: on the side of its centre that is away from the others."""
+        """Where a number stands: on the side of its center that is away from the others."""
         places = {i: np.asarray(center, dtype=float) for i, center, _ in self.circles}
         away = np.zeros(2)
         scale = np.ptp(self.X, axis=0) + 1e-300
@@ -184,7 +215,15 @@ class LocalitiesDisplay:
         if self.y is None:
             ax.scatter(self.X[:, 0], self.X[:, 1], s=10, c="0.35", linewidths=0, alpha=0.6)
         elif self.classes is None:
-            dots = ax.scatter(self.X[:, 0], self.X[:, 1], s=14, c=self.y, cmap="cividis", edgecolors="white", linewidths=0.4)
+            dots = ax.scatter(
+                self.X[:, 0],
+                self.X[:, 1],
+                s=14,
+                c=self.y,
+                cmap="cividis",
+                edgecolors="white",
+                linewidths=0.4,
+            )
             if self.response is not None:
                 dots.set_clim(float(np.min(self.response)), float(np.max(self.response)))
             else:
@@ -206,12 +245,20 @@ class LocalitiesDisplay:
 
 def _checked(estimator: Any) -> LocalMixture:
     if not isinstance(estimator, LocalMixture):
-        raise TypeError(f"LocalitiesDisplay draws motlm's estimators; got a {type(estimator).__name__}.")
+        raise TypeError(
+            f"LocalitiesDisplay draws motlm's estimators; got a {type(estimator).__name__}."
+        )
     check_is_fitted(estimator)
     if len(estimator.exterior_.feature_names) < 2:
         raise ValueError("LocalitiesDisplay needs two columns; for one use RegressionDisplay.")
-    if estimator.points_of_interest is not None and estimator.metric not in ("euclidean", "l2", "minkowski"):
-        raise ValueError(f"LocalitiesDisplay draws Euclidean balls; this model has metric={estimator.metric!r}.")
+    if estimator.points_of_interest is not None and estimator.metric not in (
+        "euclidean",
+        "l2",
+        "minkowski",
+    ):
+        raise ValueError(
+            f"LocalitiesDisplay draws Euclidean balls; this model has metric={estimator.metric!r}."
+        )
     return estimator
 
 
@@ -222,15 +269,24 @@ def _columns(model: LocalMixture, features: tuple[Any, Any] | None) -> tuple[int
             return 0, 1
         weight = np.zeros(len(names))
         weight[model._fitted.varies] = np.abs(model.posterior_.coef).max(axis=0)
-        levels = [level for level in model._columns.levels for _ in range(1 if level is None else len(level) - 1)]
-        numeric = np.array([level is None for level in levels])  # a column of zeros and ones makes a poor map
+        levels = [
+            level
+            for level in model._columns.levels
+            for _ in range(1 if level is None else len(level) - 1)
+        ]
+        numeric = np.array(
+            [level is None for level in levels]
+        )  # a column of zeros and ones makes a poor map
         first, second = sorted(np.lexsort((-weight, ~numeric))[:2].tolist())
         return first, second
     found = []
     for one in features:
         place = names.index(one) if one in names else one
         if not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
-            raise ValueError(f"features must be two of the columns {', '.join(map(repr, names[:20]))}, or numbers; got {one!r}.")
+            raise ValueError(
+                f"features must be two of the columns {', '.join(map(repr, names[:20]))}, or"
+                f" numbers; got {one!r}."
+            )
         found.append(int(place))
     if len(found) != 2 or found[0] == found[1]:
         raise ValueError(f"features must be two different columns; got {features!r}.")
@@ -238,17 +294,25 @@ def _columns(model: LocalMixture, features: tuple[Any, Any] | None) -> tuple[int
 
 
 def _slice(
-    model: LocalMixture, encoded: Array, features: tuple[Any, Any] | None, at: int | None, resolution: int
+    model: LocalMixture,
+    encoded: Array,
+    features: tuple[Any, Any] | None,
+    at: int | None,
+    resolution: int,
 ) -> dict[str, Any]:
     first, second = _columns(model, features)
     names, units = model.exterior_.feature_names, model._fitted.units
     if at is not None and not 0 <= at < len(model.localities_):
-        raise ValueError(f"at must be one of the {len(model.localities_)} localities, from 0 on; got {at!r}.")
+        raise ValueError(
+            f"at must be one of the {len(model.localities_)} localities, from 0 on; got {at!r}."
+        )
     base = model._typical if at is None else model.localities_[at].center
     shown = encoded[:, [first, second]]
     margin = 0.05 * np.maximum(np.ptp(shown, axis=0), 1e-12)
     low, high = shown.min(axis=0) - margin, shown.max(axis=0) + margin
-    xx0, xx1 = np.meshgrid(np.linspace(low[0], high[0], resolution), np.linspace(low[1], high[1], resolution))
+    xx0, xx1 = np.meshgrid(
+        np.linspace(low[0], high[0], resolution), np.linspace(low[1], high[1], resolution)
+    )
     rows = np.tile(base, (xx0.size, 1))
     rows[:, first], rows[:, second] = xx0.ravel(), xx1.ravel()
     said = np.concatenate([_spoken(model, routing) for routing in model._routings(rows)])
@@ -257,7 +321,9 @@ def _slice(
     others[[first, second]] = False
     circles = []
     for i, one in enumerate(model.localities_):
-        away = units.standardized((base - one.center + units.center)[None])[0] * model._fitted.varies
+        away = (
+            units.standardized((base - one.center + units.center)[None])[0] * model._fitted.varies
+        )
         room = one.radius**2 - float((away[others] ** 2).sum())
         if room > 0 and one.half_width is not None:
             scale = one.half_width[[first, second]] / one.radius if one.radius > 0 else np.zeros(2)
@@ -265,8 +331,11 @@ def _slice(
             circles.append((i, one.center[[first, second]], width))
     held = ""
     if others.any():
-        where = "the average row" if at is None else f"the centre of locality {at}"
-        held = f"slice: the other {int(others.sum())} columns held at {where} (those of the rows differ)"
+        where = "the average row" if at is None else f"the center of locality {at}"
+        held = (
+            f"slice: the other {int(others.sum())} columns held at {where} (those of the rows"
+            " differ)"
+        )
     return {
         "xx0": xx0,
         "xx1": xx1,
@@ -287,7 +356,11 @@ def _spoken(model: LocalMixture, routing: Any) -> Array:
 
 
 def _projection(
-    model: LocalMixture, encoded: Array, features: tuple[Any, Any] | None, at: int | None, resolution: int
+    model: LocalMixture,
+    encoded: Array,
+    features: tuple[Any, Any] | None,
+    at: int | None,
+    resolution: int,
 ) -> dict[str, Any]:
     if features is not None or at is not None:
         raise ValueError("a projection shows all columns; features and at are of slices.")
@@ -309,6 +382,8 @@ def _projection(
         "response": None,
         "circles": circles,
         "X": (Z - middle) @ plane.T,
-        "feature_names": tuple(f"principal direction {k + 1} ({share[k]:.0%} of the variance)" for k in range(2)),
+        "feature_names": tuple(
+            f"principal direction {k + 1} ({share[k]:.0%} of the variance)" for k in range(2)
+        ),
         "held": "projection: balls in full size; a row inside a circle need not be inside the ball",
     }

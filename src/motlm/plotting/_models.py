@@ -1,4 +1,6 @@
-"""Drawings of the models: a regression along its one column, coefficients side by side, contributions of a row."""
+"""Drawings of the models: a regression along its one column, coefficients side by side,
+contributions of a row.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ __all__ = ["CoefficientsDisplay", "ContributionsDisplay", "RegressionDisplay"]
 
 
 class RegressionDisplay:
-    """A regression on one column: rows, what each local model says where it applies, and intervals. Made by `from_estimator`.
+    """A regression on one column: rows, what each local model says where it applies, and intervals.
+    Made by `from_estimator`.
 
     Attributes
     ----------
@@ -62,11 +65,13 @@ class RegressionDisplay:
         self.feature_name = feature_name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 600, ax: Any = None) -> RegressionDisplay:
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 600, ax: Any = None
+    ) -> RegressionDisplay:
         """Compute what there is to draw, and draw it.
 
-        The band is the certified interval of the model's certificate, if it has one; else the prediction plus or minus two root
-        mean squared errors on the training rows.
+        The band is the certified interval of the model's certificate, if it has one; else the
+        prediction plus or minus two root mean squared errors on the training rows.
 
         Parameters
         ----------
@@ -82,14 +87,20 @@ class RegressionDisplay:
         RegressionDisplay
         """
         if not isinstance(estimator, LocalMixtureRegressor):
-            raise TypeError(f"RegressionDisplay draws a LocalMixtureRegressor; got a {type(estimator).__name__}.")
+            raise TypeError(
+                "RegressionDisplay draws a LocalMixtureRegressor; got a"
+                f" {type(estimator).__name__}."
+            )
         check_is_fitted(estimator)
         if len(estimator.exterior_.feature_names) != 1:
             raise ValueError(
-                f"RegressionDisplay draws models of 1 column; this one has {len(estimator.exterior_.feature_names)}."
+                "RegressionDisplay draws models of 1 column; this one has"
+                f" {len(estimator.exterior_.feature_names)}."
             )
         if estimator._columns.has_text:
-            raise ValueError("RegressionDisplay draws a column of numbers; this one holds categories.")
+            raise ValueError(
+                "RegressionDisplay draws a column of numbers; this one holds categories."
+            )
         values = estimator._encode(X)[:, 0]
         margin = 0.03 * np.ptp(values)
         grid = np.linspace(values.min() - margin, values.max() + margin, grid_resolution)
@@ -100,7 +111,9 @@ class RegressionDisplay:
         certificate = getattr(estimator, "certificate_", None)
         if certificate is not None and certificate.of("interval"):
             interval = prediction_interval(estimator, certificate, asked)
-            name = f"certified interval, {certificate['interval'].details['coverage']:.0%} of outcomes"
+            name = (
+                f"certified interval, {certificate['interval'].details['coverage']:.0%} of outcomes"
+            )
         else:
             interval = said[:, None] + 2.0 * estimator.residual_scale_ * np.array([-1.0, 1.0])
             name = "± 2 root mean squared errors of training"
@@ -125,22 +138,56 @@ class RegressionDisplay:
         ax = axes(ax, (9, 5.5))
         ax.scatter(self.X, self.y, s=10, c="0.55", linewidths=0, alpha=0.7, zorder=1)
         finite = np.isfinite(self.interval).all(axis=1)
-        lower, upper = np.where(finite, self.interval[:, 0], np.nan), np.where(finite, self.interval[:, 1], np.nan)
-        ax.fill_between(self.grid, lower, upper, color="0.75", alpha=0.45, linewidth=0, zorder=0, label=self.interval_name)
+        lower, upper = (
+            np.where(finite, self.interval[:, 0], np.nan),
+            np.where(finite, self.interval[:, 1], np.nan),
+        )
+        ax.fill_between(
+            self.grid,
+            lower,
+            upper,
+            color="0.75",
+            alpha=0.45,
+            linewidth=0,
+            zorder=0,
+            label=self.interval_name,
+        )
         n = len(self.balls)
         for i, name in enumerate(model_names(n)):
             said = np.where(self.speaker == i, self.prediction, np.nan)
             color = "black" if i == n else COLORS[i % len(COLORS)]
-            ax.plot(self.grid, said, color=color, linewidth=2.6, linestyle="-" if i < n else "--", label=name, zorder=3)
+            ax.plot(
+                self.grid,
+                said,
+                color=color,
+                linewidth=2.6,
+                linestyle="-" if i < n else "--",
+                label=name,
+                zorder=3,
+            )
         together = self.speaker < 0
         if np.any(together):
-            ax.plot(self.grid, np.where(together, self.prediction, np.nan), color="0.4", linewidth=2.6, label="several", zorder=3)
+            ax.plot(
+                self.grid,
+                np.where(together, self.prediction, np.nan),
+                color="0.4",
+                linewidth=2.6,
+                label="several",
+                zorder=3,
+            )
         for i, (low, high) in enumerate(self.balls):
             ax.annotate(
-                "", (low, -0.02 - 0.035 * (i % 3)), (high, -0.02 - 0.035 * (i % 3)), xycoords=("data", "axes fraction"),
-                arrowprops={"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "color": COLORS[i % len(COLORS)], "linewidth": 1.8},
+                "",
+                (low, -0.02 - 0.035 * (i % 3)),
+                (high, -0.02 - 0.035 * (i % 3)),
+                xycoords=("data", "axes fraction"),
+                arrowprops={
+                    "arrowstyle": "|-|,widthA=0.25,widthB=0.25",
+                    "color": COLORS[i % len(COLORS)],
+                    "linewidth": 1.8,
+                },
                 annotation_clip=False,
-            )  # fmt: skip
+            )
         ax.set_xlim(self.grid[0], self.grid[-1])
         ax.tick_params(axis="x", pad=8 + 10 * min(n, 3))
         ax.set(xlabel=self.feature_name, ylabel="target")
@@ -150,7 +197,8 @@ class RegressionDisplay:
 
 
 class CoefficientsDisplay:
-    """Coefficients of all local models side by side, with their posterior deviations. Made by `from_estimator`.
+    """Coefficients of all local models side by side, with their posterior deviations. Made by
+    `from_estimator`.
 
     Attributes
     ----------
@@ -174,7 +222,13 @@ class CoefficientsDisplay:
     """
 
     def __init__(
-        self, *, coef: Array, scale: Array, feature_names: tuple[str, ...], names: list[str], standardized: bool
+        self,
+        *,
+        coef: Array,
+        scale: Array,
+        feature_names: tuple[str, ...],
+        names: list[str],
+        standardized: bool,
     ) -> None:
         self.coef = coef  # (n_models, n_shown)
         self.scale = scale
@@ -192,7 +246,8 @@ class CoefficientsDisplay:
         ----------
         estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor
         standardized : bool, default=True
-            Whether coefficients are per standard deviation of their column, so that they can be compared, or per unit of it.
+            Whether coefficients are per standard deviation of their column, so that they can be
+            compared, or per unit of it.
         max_features : int, default=40
             Most columns that are shown: those with the largest coefficients.
         ax : matplotlib Axes, default=None
@@ -202,10 +257,15 @@ class CoefficientsDisplay:
         CoefficientsDisplay
         """
         if not isinstance(estimator, LocalMixture):
-            raise TypeError(f"CoefficientsDisplay draws motlm's estimators; got a {type(estimator).__name__}.")
+            raise TypeError(
+                f"CoefficientsDisplay draws motlm's estimators; got a {type(estimator).__name__}."
+            )
         check_is_fitted(estimator)
         models = (*estimator.localities_, estimator.exterior_)
-        coef, scale = np.array([one.coef for one in models]), np.array([one.coef_scale for one in models])
+        coef, scale = (
+            np.array([one.coef for one in models]),
+            np.array([one.coef_scale for one in models]),
+        )
         inverse = estimator._fitted.units.inverse_scale
         unit = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
         order = np.argsort(-np.abs(coef * unit).max(axis=0), kind="stable")[:max_features]
@@ -245,14 +305,17 @@ class CoefficientsDisplay:
         ax.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
         ax.set_yticks(places, [short(name, 36) for name in self.feature_names])
         ax.set_ylim(shown - 0.5, -0.5)
-        ax.set_xlabel("coefficient" + (", per standard deviation of the column" if self.standardized else ""))
+        ax.set_xlabel(
+            "coefficient" + (", per standard deviation of the column" if self.standardized else "")
+        )
         legend_outside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
 class ContributionsDisplay:
-    """From the score at the centre of a locality to the score of a row, feature by feature. Made by `from_estimator`.
+    """From the score at the center of a locality to the score of a row, feature by feature. Made by
+    `from_estimator`.
 
     Attributes
     ----------
@@ -281,8 +344,11 @@ class ContributionsDisplay:
         self.values = values
 
     @classmethod
-    def from_estimator(cls, estimator: Any, x: Any, *, max_features: int = 15, ax: Any = None) -> ContributionsDisplay:
-        """Explain a row (a table of one row), and draw it. Features beyond `max_features` are added up.
+    def from_estimator(
+        cls, estimator: Any, x: Any, *, max_features: int = 15, ax: Any = None
+    ) -> ContributionsDisplay:
+        """Explain a row (a table of one row), and draw it. Features beyond `max_features` are added
+        up.
 
         Parameters
         ----------
@@ -301,7 +367,9 @@ class ContributionsDisplay:
         return cls.from_explanation(explanation[0], max_features=max_features, ax=ax)
 
     @classmethod
-    def from_explanation(cls, explanation: RowExplanation, *, max_features: int = 15, ax: Any = None) -> ContributionsDisplay:
+    def from_explanation(
+        cls, explanation: RowExplanation, *, max_features: int = 15, ax: Any = None
+    ) -> ContributionsDisplay:
         """Draw the explanation of a row.
 
         Parameters
@@ -339,13 +407,33 @@ class ContributionsDisplay:
                 bar.set_edgecolor("white")
         for place, start, value in zip(places, starts, self.values, strict=True):
             right = max(start, start + value)
-            ax.annotate(f"{value:+.3g}", (right, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9)
+            ax.annotate(
+                f"{value:+.3g}",
+                (right, place),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+            )
         for row, value in ((0, one.base), (shown + 1, one.score)):
             ax.plot(value, row, marker="D", color="black", markersize=7)
-            ax.annotate(f"{value:.4g}", (value, row), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9)
-        ax.set_yticks(np.arange(shown + 2), [one.reference, *self.names, f"this row: {_value(one.prediction)}"])
+            ax.annotate(
+                f"{value:.4g}",
+                (value, row),
+                xytext=(8, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+            )
+        ax.set_yticks(
+            np.arange(shown + 2),
+            [one.reference, *self.names, f"this row: {_value(one.prediction)}"],
+        )
         ax.set_ylim(shown + 1.6, -0.6)
-        low, high = min(one.base, float(ends.min(initial=one.base))), max(one.base, float(ends.max(initial=one.base)))
+        low, high = (
+            min(one.base, float(ends.min(initial=one.base))),
+            max(one.base, float(ends.max(initial=one.base))),
+        )
         room = 0.15 * (high - low or 1.0)
         ax.set_xlim(low - room, high + room)
         if low - room < 0.0 < high + room:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Array
 from ..certificates import Certificate, Statement
 from ..estimators import LocalMixture
-from ..optimise import Record
+from ..optimize import Record
 from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside
 
 __all__ = ["PathDisplay", "RiskDisplay"]
@@ -20,7 +20,8 @@ _VALUES = ("objective", "gibbs_risk", "kl", "held_out_score", "bound")
 
 
 class PathDisplay:
-    """What was found along the way, for every lambda and number of localities that was tried. Made by `from_estimator`.
+    """What was found along the way, for every lambda and number of localities that was tried. Made
+    by `from_estimator`.
 
     Attributes
     ----------
@@ -41,14 +42,18 @@ class PathDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, *, records: list[Record], by: str, value: str, chosen: tuple[int, float]) -> None:
+    def __init__(
+        self, *, records: list[Record], by: str, value: str, chosen: tuple[int, float]
+    ) -> None:
         self.records = records
         self.by = by
         self.value = value
         self.chosen = chosen  # number of localities, lambda'
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, by: str = "lambda", value: str | None = None, ax: Any = None) -> PathDisplay:
+    def from_estimator(
+        cls, estimator: Any, *, by: str = "lambda", value: str | None = None, ax: Any = None
+    ) -> PathDisplay:
         """Draw a quantity of the search.
 
         Parameters
@@ -65,33 +70,59 @@ class PathDisplay:
         PathDisplay
         """
         if not isinstance(estimator, LocalMixture):
-            raise TypeError(f"PathDisplay draws motlm's estimators; got a {type(estimator).__name__}.")
+            raise TypeError(
+                f"PathDisplay draws motlm's estimators; got a {type(estimator).__name__}."
+            )
         check_is_fitted(estimator)
         if by not in ("lambda", "n"):
             raise ValueError(f"by must be 'lambda' or 'n'; got {by!r}.")
         records = [one for one in estimator.path_ if one.stage == "search" and one.rank == 0]
         if value is None:
             value = next(
-                (name for name in ("held_out_score", "bound") if any(getattr(r, name) is not None for r in records)), "objective"
+                (
+                    name
+                    for name in ("held_out_score", "bound")
+                    if any(getattr(r, name) is not None for r in records)
+                ),
+                "objective",
             )
         if value not in _VALUES:
-            raise ValueError(f"value must be one of {', '.join(map(repr, _VALUES))}; got {value!r}.")
+            raise ValueError(
+                f"value must be one of {', '.join(map(repr, _VALUES))}; got {value!r}."
+            )
         records = [one for one in records if getattr(one, value) is not None]
         if not records:
-            raise ValueError(f"the search has no {value!r} to draw: nothing was chosen, or the model was not fitted but made.")
-        chosen = getattr(estimator, "_chosen", len(estimator.localities_)), estimator.inverse_temperature_
+            raise ValueError(
+                f"the search has no {value!r} to draw: nothing was chosen, or the model was not"
+                " fitted but made."
+            )
+        chosen = (
+            getattr(estimator, "_chosen", len(estimator.localities_)),
+            estimator.inverse_temperature_,
+        )
         return cls(records=records, by=by, value=value, chosen=chosen).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> PathDisplay:
         """Draw, on these axes or on new ones."""
         ax = axes(ax, (8, 5))
         names = ("n_localities", "inverse_temperature")
-        inner, outer = (attrgetter(name) for name in (names if self.by == "lambda" else names[::-1]))
+        inner, outer = (
+            attrgetter(name) for name in (names if self.by == "lambda" else names[::-1])
+        )
         for k, line in enumerate(sorted({inner(one) for one in self.records})):
-            points = sorted((outer(one), getattr(one, self.value)) for one in self.records if inner(one) == line)
+            points = sorted(
+                (outer(one), getattr(one, self.value)) for one in self.records if inner(one) == line
+            )
             x, y = np.array(points).T
             name = f"n = {line}" if self.by == "lambda" else f"λ′ = {line:g}"
-            ax.plot(x, y, marker=MARKERS[k % len(MARKERS)], color=COLORS[k % len(COLORS)], linewidth=1.6, label=name)
+            ax.plot(
+                x,
+                y,
+                marker=MARKERS[k % len(MARKERS)],
+                color=COLORS[k % len(COLORS)],
+                linewidth=1.6,
+                label=name,
+            )
         n, temperature = self.chosen
         for one in self.records:
             if (one.n_localities, one.inverse_temperature) == (n, temperature):
@@ -120,7 +151,8 @@ class PathDisplay:
 
 
 class RiskDisplay:
-    """Observed and certified risks: from what was seen on the rows to what is certified. Made by `from_certificate`.
+    """Observed and certified risks: from what was seen on the rows to what is certified. Made by
+    `from_certificate`.
 
     Attributes
     ----------
@@ -158,7 +190,11 @@ class RiskDisplay:
         -------
         RiskDisplay
         """
-        shown = [one for one in certificate if one.unit == "share" and one.value is not None and one.empirical is not None]
+        shown = [
+            one
+            for one in certificate
+            if one.unit == "share" and one.value is not None and one.empirical is not None
+        ]
         if not shown:
             raise ValueError("the certificate has no share of cases to draw.")
         return cls(statements=shown).plot(ax=ax)
@@ -191,11 +227,23 @@ class RiskDisplay:
         bound: Array = np.array([one.value for one in self.statements], dtype=float)
         ax.hlines(places, seen, bound, color="0.6", linewidth=2.0)
         ax.plot(seen, places, "o", color=LABEL_COLORS[0], label="seen on the rows", markersize=7)
-        ax.plot(bound, places, "|", color=LABEL_COLORS[1], label="certified, at most", markersize=16, markeredgewidth=3)
+        ax.plot(
+            bound,
+            places,
+            "|",
+            color=LABEL_COLORS[1],
+            label="certified, at most",
+            markersize=16,
+            markeredgewidth=3,
+        )
         names = [f"{one.name}{', ' + one.region if one.region else ''}" for one in self.statements]
         ax.set_yticks(places, names)
         ax.set_ylim(shown - 0.5, -0.6)
-        trivial = [(one.baseline, place) for place, one in enumerate(self.statements) if one.baseline is not None]
+        trivial = [
+            (one.baseline, place)
+            for place, one in enumerate(self.statements)
+            if one.baseline is not None
+        ]
         if trivial:
             ax.plot(
                 *np.array(trivial).T,
@@ -204,7 +252,9 @@ class RiskDisplay:
                 label=self.statements[0].baseline_name or "trivial predictor",
                 markersize=7,
             )
-        ax.set_xlim(0.0, min(1.0, 1.12 * max([float(bound.max()), *(share for share, _ in trivial)])))
+        ax.set_xlim(
+            0.0, min(1.0, 1.12 * max([float(bound.max()), *(share for share, _ in trivial)]))
+        )
         ax.set_xlabel("share of cases")
         legend_outside(ax)
         self.ax_, self.figure_ = ax, ax.figure

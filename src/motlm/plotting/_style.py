@@ -1,4 +1,6 @@
-"""What the drawings share: colours that the colour-blind tell apart and that differ in grey, markers, axes."""
+"""What the drawings share: colors that the color-blind tell apart and that differ in gray,
+markers, axes.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,20 @@ from typing import Any
 
 from ..explanations._common import region_name
 
-__all__ = ["COLORS", "LABEL_COLORS", "LABEL_MARKERS", "MARKERS", "axes", "legend_outside", "model_names", "pyplot", "short"]
+__all__ = [
+    "COLORS",
+    "LABEL_COLORS",
+    "LABEL_MARKERS",
+    "MARKERS",
+    "axes",
+    "legend_outside",
+    "model_names",
+    "pyplot",
+    "short",
+]
 
-# Okabe and Ito's palette, ordered so that neighbours differ in lightness too; black is the exterior's.
+# Okabe and Ito's palette, ordered so that neighbors differ in lightness too; black is the
+# exterior's.
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d")
 LABEL_COLORS = ("#0072b2", "#d55e00")

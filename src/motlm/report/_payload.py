@@ -17,7 +17,17 @@ from ..prediction import spoken
 
 __all__ = ["METRICS", "payload"]
 
-METRICS = ("euclidean", "l2", "minkowski", "manhattan", "l1", "cityblock", "chebyshev", "seuclidean", "mahalanobis")
+METRICS = (
+    "euclidean",
+    "l2",
+    "minkowski",
+    "manhattan",
+    "l1",
+    "cityblock",
+    "chebyshev",
+    "seuclidean",
+    "mahalanobis",
+)
 _GRID = 120  # points along each axis of the map
 _CENTRAL = (0.1, 0.5, 0.9)
 _TYPICAL = 3  # rows that are shown of each region
@@ -25,7 +35,13 @@ _FEW = 10  # rows below which nothing is told of a region, unless rows may be sh
 
 
 def payload(
-    model: LocalMixture, X: Any, y: AnyArray, explanation: GlobalExplanation, title: str, include_rows: bool, max_rows: int
+    model: LocalMixture,
+    X: Any,
+    y: AnyArray,
+    explanation: GlobalExplanation,
+    title: str,
+    include_rows: bool,
+    max_rows: int,
 ) -> dict[str, Any]:
     """Everything that the page shows and computes with."""
     seen = Seen.of(model, X)
@@ -36,7 +52,12 @@ def payload(
     for region in explanation.regions:
         entry = region.to_dict()
         if region.n_rows < _FEW and not include_rows:  # a mean of few rows is a row
-            entry |= {"balance": dict.fromkeys(entry["balance"]), "score": None, "exterior_score": None, "linear_score": None}
+            entry |= {
+                "balance": dict.fromkeys(entry["balance"]),
+                "score": None,
+                "exterior_score": None,
+                "linear_score": None,
+            }
         entry["central"] = _central(groups, columns, seen.applicable[region.index])
         entry["typical"] = _typical(model, seen, columns, y, region.index) if include_rows else []
         regions.append(entry)
@@ -55,14 +76,18 @@ def payload(
         "ambiguous": explanation.ambiguous,
         "seen": float(known.sum() / told.sum()) if told.any() else None,
         "unseen": int(fresh.sum()),
-        "unseen_score": _score(y[fresh], answers[fresh], classification) if fresh.sum() >= _FEW else None,
+        "unseen_score": (
+            _score(y[fresh], answers[fresh], classification) if fresh.sum() >= _FEW else None
+        ),
         "overlap": model.overlap,
         "standardized": model._units_from != "nowhere",
         "residual_scale": getattr(model, "residual_scale_", None),
         "shared": explanation.shared,
         "contradictions": explanation.contradictions,
         "inverse_temperature": model.inverse_temperature_,
-        "certificate": None if explanation.certificate is None else _certificate(explanation.certificate),
+        "certificate": (
+            None if explanation.certificate is None else _certificate(explanation.certificate)
+        ),
         "regions": regions,
         "features": [_feature(group, columns[group.name], include_rows) for group in groups],
         "model": _numbers(model),
@@ -85,7 +110,10 @@ def _seen_before(model: LocalMixture, encoded: Array, y: AnyArray) -> tuple[Any,
 def _certificate(certificate: Any) -> dict[str, Any]:
     return {
         "validity": certificate.validity,
-        "statements": [{"code": one.code, "sentence": one.sentence, "flags": list(one.flags)} for one in certificate],
+        "statements": [
+            {"code": one.code, "sentence": one.sentence, "flags": list(one.flags)}
+            for one in certificate
+        ],
         "assumptions": list(dict.fromkeys(text for one in certificate for text in one.assumptions)),
         "notes": list(certificate.notes),
         "protocol": certificate.protocol,
@@ -123,18 +151,28 @@ def _numbers(model: LocalMixture) -> dict[str, Any]:
 
 
 def _feature(group: Group, values: AnyArray, exact: bool) -> dict[str, Any]:
-    """What the form needs: levels, or a range. Without rows it is rounded and leaves out the ends, which are single rows'."""
+    """What the form needs: levels, or a range. Without rows it is rounded and leaves out the ends,
+    which are single rows'.
+    """
     entry: dict[str, Any] = {"name": group.name, "start": group.columns.start, "levels": None}
     if group.levels is not None:
         counts = {level: int(np.sum(values == level)) for level in group.levels}
-        return {**entry, "levels": [_text(level) for level in group.levels], "usual": _text(max(counts, key=lambda k: counts[k]))}
+        return {
+            **entry,
+            "levels": [_text(level) for level in group.levels],
+            "usual": _text(max(counts, key=lambda k: counts[k])),
+        }
     numbers = np.asarray(values, dtype=float)
     whole = bool(np.all(numbers == np.rint(numbers)))
     low, middle, high = np.quantile(numbers, [0.0, 0.5, 1.0] if exact else [0.02, 0.5, 0.98])
     spread = max(high - low, 1e-12 * max(abs(high), 1.0))
     step = 10.0 ** np.floor(np.log10(spread / 20.0)) if not exact else 0.0
     if step:
-        low, middle, high = np.floor(low / step) * step, np.rint(middle / step) * step, np.ceil(high / step) * step
+        low, middle, high = (
+            np.floor(low / step) * step,
+            np.rint(middle / step) * step,
+            np.ceil(high / step) * step,
+        )
     if whole:
         low, middle, high = np.floor(low), np.rint(middle), np.ceil(high)
     digits = 12 if exact else 6
@@ -142,8 +180,12 @@ def _feature(group: Group, values: AnyArray, exact: bool) -> dict[str, Any]:
     return {**entry, "low": low, "high": high, "usual": middle, "whole": whole}
 
 
-def _central(groups: list[Group], columns: dict[str, AnyArray], inside: Any) -> list[dict[str, Any]]:
-    """Ranges of the middle rows of a region: no single row can be read from them unless it has very few."""
+def _central(
+    groups: list[Group], columns: dict[str, AnyArray], inside: Any
+) -> list[dict[str, Any]]:
+    """Ranges of the middle rows of a region: no single row can be read from them unless it has very
+    few.
+    """
     entries: list[dict[str, Any]] = []
     if inside.sum() < 10:
         return entries
@@ -151,17 +193,23 @@ def _central(groups: list[Group], columns: dict[str, AnyArray], inside: Any) -> 
         values = columns[group.name][inside]
         if group.levels is None:
             low, middle, high = np.quantile(np.asarray(values, dtype=float), _CENTRAL)
-            entries.append({"feature": group.name, "text": f"{middle:.4g} ({low:.4g} to {high:.4g})"})
+            entries.append(
+                {"feature": group.name, "text": f"{middle:.4g} ({low:.4g} to {high:.4g})"}
+            )
         else:
-            names, counts = np.unique(np.array([_text(value) for value in values]), return_counts=True)
+            names, counts = np.unique(
+                np.array([_text(value) for value in values]), return_counts=True
+            )
             order = np.argsort(-counts, kind="stable")[:3]
             text = ", ".join(f"{names[k]} {counts[k] / len(values):.0%}" for k in order)
             entries.append({"feature": group.name, "text": text})
     return entries
 
 
-def _typical(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyArray, region: int) -> list[list[Any]]:
-    """The rows nearest to the centre of a region."""
+def _typical(
+    model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyArray, region: int
+) -> list[list[Any]]:
+    """The rows nearest to the center of a region."""
     inside = np.flatnonzero(seen.applicable[region])
     if not len(inside):
         return []
@@ -169,12 +217,17 @@ def _typical(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: A
         away = seen.distance[region, inside]
     else:
         units = model._fitted.units
-        away = np.linalg.norm(units.standardized(seen.encoded[inside]) - units.standardized(model._typical[None]), axis=1)
+        away = np.linalg.norm(
+            units.standardized(seen.encoded[inside]) - units.standardized(model._typical[None]),
+            axis=1,
+        )
     shown = inside[np.argsort(away, kind="stable")[:_TYPICAL]]
     return [[int(i), y[i], *(column[i] for column in columns.values())] for i in shown]
 
 
-def _rows(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyArray, most: int) -> dict[str, Any]:
+def _rows(
+    model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyArray, most: int
+) -> dict[str, Any]:
     """Rows of the table, a random choice of them where they are many."""
     total = len(y)
     shown = np.arange(total)
@@ -200,8 +253,12 @@ def _rows(model: LocalMixture, seen: Seen, columns: dict[str, AnyArray], y: AnyA
     }
 
 
-def _map(model: LocalMixture, encoded: Array, y: AnyArray, include_rows: bool, most: int) -> dict[str, Any] | None:
-    """The plane of the two columns of a model that has two numbers, or the two directions in which rows differ most."""
+def _map(
+    model: LocalMixture, encoded: Array, y: AnyArray, include_rows: bool, most: int
+) -> dict[str, Any] | None:
+    """The plane of the two columns of a model that has two numbers, or the two directions in which
+    rows differ most.
+    """
     if _metric_name(model) not in ("euclidean", "l2", "minkowski") or len(encoded) < 3:
         return None
     units, varies = model._fitted.units, model._fitted.varies
@@ -210,15 +267,29 @@ def _map(model: LocalMixture, encoded: Array, y: AnyArray, include_rows: bool, m
     if len(encoded) > most:
         shown = np.sort(np.random.default_rng(0).permutation(len(encoded))[:most])
     target = y[shown] if include_rows else None
-    if d == 2 and all(level is None for level in model._columns.levels) and varies.all() and (np.ptp(encoded, axis=0) > 0).all():
-        ranges = [_feature(group, encoded[:, group.columns.start], include_rows) for group in groups_of(model._columns)]
+    if (
+        d == 2
+        and all(level is None for level in model._columns.levels)
+        and varies.all()
+        and (np.ptp(encoded, axis=0) > 0).all()
+    ):
+        ranges = [
+            _feature(group, encoded[:, group.columns.start], include_rows)
+            for group in groups_of(model._columns)
+        ]
         low, high = (np.array([one[end] for one in ranges]) for end in ("low", "high"))
         margin = 0.05 * (high - low)
-        first, second = (np.linspace(low[j] - margin[j], high[j] + margin[j], _GRID) for j in range(2))
+        first, second = (
+            np.linspace(low[j] - margin[j], high[j] + margin[j], _GRID) for j in range(2)
+        )
         grid = np.column_stack([np.repeat(first, _GRID), np.tile(second, _GRID)])
         said = np.concatenate([spoken(routing, model.overlap) for routing in model._routings(grid)])
         classification = isinstance(model, LocalMixtureClassifier)
-        z = (said > 0).astype(int) if classification else said * units.target_scale + units.target_center
+        z = (
+            (said > 0).astype(int)
+            if classification
+            else said * units.target_scale + units.target_center
+        )
         circles = [
             {"name": f"locality {i}", "center": one.center, "width": one.half_width}
             for i, one in enumerate(model.localities_)
@@ -228,7 +299,14 @@ def _map(model: LocalMixture, encoded: Array, y: AnyArray, include_rows: bool, m
             rows = encoded[shown]
         axes = list(model.exterior_.feature_names)
         answers = {"x": first, "y": second, "z": z.reshape(_GRID, _GRID).T}
-        return {"kind": "plane", "circles": circles, "axes": axes, "rows": rows, "target": target, **answers}
+        return {
+            "kind": "plane",
+            "circles": circles,
+            "axes": axes,
+            "rows": rows,
+            "target": target,
+            **answers,
+        }
     if int(varies.sum()) < 2 or not model.localities_:
         return None
     Z = units.standardized(encoded)[:, varies]
@@ -239,7 +317,9 @@ def _map(model: LocalMixture, encoded: Array, y: AnyArray, include_rows: bool, m
     circles = []
     for i, one in enumerate(model.localities_):
         center = plane @ (units.standardized(one.center[None])[0][varies] - middle)
-        circles.append({"name": f"locality {i}", "center": center, "width": [one.radius, one.radius]})
+        circles.append(
+            {"name": f"locality {i}", "center": center, "width": [one.radius, one.radius]}
+        )
     if include_rows:
         rows = (Z[shown] - middle) @ plane.T
     axes = ["principal direction 1", "principal direction 2"]

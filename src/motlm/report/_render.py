@@ -33,10 +33,11 @@ def render(
     max_rows: int = 1000,
     overwrite: bool = True,
 ) -> Path:
-    """Write a report: what the model is, how good, what each local model says, and a form to try a case.
+    """Write a report: what the model is, how good, what each local model says, and a form to try a
+    case.
 
-    The file needs no network and holds all that it shows. Rows of X are in it only if asked for; without them it holds ranges and
-    shares for each region.
+    The file needs no network and holds all that it shows. Rows of X are in it only if asked for;
+    without them it holds ranges and shares for each region.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ def render(
         Of the HTML file.
     title : str
     include_rows : bool, default=False
-        Whether rows are embedded: typical ones of each region, and a table of at most `max_rows`. They may be private.
+        Whether rows are embedded: typical ones of each region, and a table of at most `max_rows`.
+        They may be private.
     max_rows : int, default=1000
         Most rows in the table and on the map, chosen at random.
     overwrite : bool, default=True
@@ -83,7 +85,9 @@ def render(
     y = column_or_1d(y, warn=True)
     if len(y) == 0:
         raise ValueError("a report needs rows; X and y are empty.")
-    content = payload(model, X, np.asarray(y), explain_global(model, X, y), title, include_rows, max_rows)
+    content = payload(
+        model, X, np.asarray(y), explain_global(model, X, y), title, include_rows, max_rows
+    )
     nonce = secrets.token_urlsafe(16)
     template = Environment(autoescape=True).from_string(_part("template.html"))
     text = template.render(

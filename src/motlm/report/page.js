@@ -235,7 +235,7 @@ const motlm = (() => {
     const bar = (share) => make("span", { class: `bar ${share > 0 ? "plus" : "minus"}`, style: `width:${(4.5 * Math.abs(share)).toFixed(2)}rem;margin-left:${(4.5 * Math.min(1, 1 + share)).toFixed(2)}rem` }); // left of the middle, or right
     const order = Object.entries(now.contributions).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const most = Math.max(...order.map(([, value]) => Math.abs(value)), 1e-300);
-    const reference = now.speaker < 0 ? "the centres of these localities" : now.speaker < n ? `the centre of ${names[now.speaker]}` : "the average training row";
+    const reference = now.speaker < 0 ? "the centers of these localities" : now.speaker < n ? `the center of ${names[now.speaker]}` : "the average training row";
     place.append(make("p", { text: `Score ${show(now.base)} at ${reference}; what each feature adds, to ${show(now.spoken)}:` }));
     place.append(table(["feature", "value", "adds", ""], order.map(([name, value]) => [name, values[name], value, bar(value / most)])));
     if (classifier || wanted !== null) {

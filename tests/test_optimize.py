@@ -8,13 +8,15 @@ from helpers import random_posterior, random_rows
 
 from motlm.losses import LOSSES, Squared, ZeroOne
 from motlm.objective import VICINITIES, LearnedCenters, Objective
-from motlm.optimise import SOLVERS, lbfgs, nadam
+from motlm.optimize import SOLVERS, lbfgs, nadam
 from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows, distinct_rows, held_out
 from motlm.starts import paper_draw, placed_at_rows
 
 FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
-EACH_VICINITY = pytest.mark.parametrize("vicinity", VICINITIES, ids=lambda vicinity: type(vicinity).__name__)
+EACH_VICINITY = pytest.mark.parametrize(
+    "vicinity", VICINITIES, ids=lambda vicinity: type(vicinity).__name__
+)
 EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 
 
@@ -31,7 +33,9 @@ def test_packing_there_and_back(vicinity, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 @EACH_VICINITY
 @EACH_LOSS
-def test_solvers_lower_the_objective_and_report_it(loss, vicinity, solver: str, rng: np.random.Generator) -> None:
+def test_solvers_lower_the_objective_and_report_it(
+    loss, vicinity, solver: str, rng: np.random.Generator
+) -> None:
     q = replace(random_posterior(rng, 2, 2, vicinity), coef_scale=np.full(3, 0.5))
     rows = random_rows(rng, 80, q, vicinity, loss)
     objective = Objective(loss, vicinity, Prior(), rows, 2.0)
@@ -39,7 +43,9 @@ def test_solvers_lower_the_objective_and_report_it(loss, vicinity, solver: str, 
     solution = SOLVERS[solver](objective, q, free, max_iter=300)
     assert solution.objective < objective.value(q)
     assert solution.objective == pytest.approx(objective.value(solution.posterior), rel=1e-12)
-    assert solution.objective == pytest.approx(solution.gibbs_risk + solution.kl / (2.0 * rows.weight.sum()), rel=1e-12)
+    assert solution.objective == pytest.approx(
+        solution.gibbs_risk + solution.kl / (2.0 * rows.weight.sum()), rel=1e-12
+    )
     if not vicinity.learned:
         np.testing.assert_array_equal(solution.posterior.center, q.center)
 
@@ -50,17 +56,25 @@ def test_squared_loss_without_localities_ends_at_ridge_regression(rng: np.random
     X, y = rng.normal(size=(m, d)), rng.normal(size=m)
     rows = Rows.of(X, y)
     start = placed_at_rows(rows, None, 0, False, rng)
-    solution = SOLVERS["lbfgs"](Objective(Squared(), LearnedCenters(), Prior(), rows, lam), start, FREE, tol=1e-14)
+    solution = SOLVERS["lbfgs"](
+        Objective(Squared(), LearnedCenters(), Prior(), rows, lam), start, FREE, tol=1e-14
+    )
     design = np.column_stack([X, np.ones(m)])
     ridge = np.linalg.solve(design.T @ design + np.eye(d + 1) / (2 * lam), design.T @ y)
     np.testing.assert_allclose(solution.posterior.coef[0], ridge[:d], atol=2e-5)
     np.testing.assert_allclose(solution.posterior.intercept[0], ridge[d], atol=2e-5)
-    assert solution.posterior.coef_scale[0] ** 2 == pytest.approx(d / (d + 2 * lam * (X**2).sum()), rel=1e-3)
-    assert solution.posterior.intercept_scale[0] ** 2 == pytest.approx(1 / (1 + 2 * lam * m), rel=1e-3)
+    assert solution.posterior.coef_scale[0] ** 2 == pytest.approx(
+        d / (d + 2 * lam * (X**2).sum()), rel=1e-3
+    )
+    assert solution.posterior.intercept_scale[0] ** 2 == pytest.approx(
+        1 / (1 + 2 * lam * m), rel=1e-3
+    )
 
 
 def test_nadam_takes_the_steps_of_its_definition(rng: np.random.Generator) -> None:
-    """Two steps of Dozat's update with the decayed momentum, worked by hand for the exterior intercept."""
+    """Two steps of Dozat's update with the decayed momentum, worked by hand for the exterior
+    intercept.
+    """
     rows = Rows.of(rng.normal(size=(50, 2)), np.sign(rng.normal(size=50)))
     start = placed_at_rows(rows, None, 0, True, rng)
     objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
@@ -105,7 +119,10 @@ def test_a_stopped_search_hands_back_the_best_it_has_seen(rng: np.random.Generat
             assert not stopped.converged
             assert stopped.message == "stopped"
             assert stopped.objective < objective.value(q)
-            assert solver(objective, q, free, stop=lambda: True).objective <= objective.value(q) + 1e-12
+            assert (
+                solver(objective, q, free, stop=lambda: True).objective
+                <= objective.value(q) + 1e-12
+            )
 
 
 @EACH_LOSS
@@ -127,7 +144,13 @@ def test_scales_are_those_of_the_fisher_information(loss, rng: np.random.Generat
 
 def test_a_step_of_nothing_ends_at_once(rng: np.random.Generator) -> None:
     q = random_posterior(rng, 1, 2, LearnedCenters())
-    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), random_rows(rng, 60, q, LearnedCenters(), ZeroOne()), 1.0)
+    objective = Objective(
+        ZeroOne(),
+        LearnedCenters(),
+        Prior(),
+        random_rows(rng, 60, q, LearnedCenters(), ZeroOne()),
+        1.0,
+    )
     end = lbfgs(objective, q, (*FREE, "center", "center_scale"))
     again = lbfgs(objective, end.posterior, (*FREE, "center", "center_scale"))
     assert end.converged
@@ -139,7 +162,10 @@ def test_a_step_of_nothing_ends_at_once(rng: np.random.Generator) -> None:
 def test_starts_have_the_right_sizes(rng: np.random.Generator) -> None:
     rows = Rows.of(rng.normal(size=(30, 4)), np.sign(rng.normal(size=30)))
     for n in (0, 1, 3):
-        for start in (placed_at_rows(rows, None, n, False, rng), paper_draw(rows, None, n, True, rng)):
+        for start in (
+            placed_at_rows(rows, None, n, False, rng),
+            paper_draw(rows, None, n, True, rng),
+        ):
             assert isinstance(start, Posterior)
             assert start.center.shape == (n, 4)
             assert start.coef.shape == (n + 1, 4)

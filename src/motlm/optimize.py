@@ -27,7 +27,7 @@ class Solution:
     ----------
     posterior : Posterior
     objective, gibbs_risk, kl : float
-        What was minimised, and its parts.
+        What was minimized, and its parts.
     inverse_temperature : float
     n_iter : int
         Steps that were taken.
@@ -43,7 +43,7 @@ class Solution:
     >>> from motlm.datasets import make_reg_case1
     >>> from motlm.losses import Squared
     >>> from motlm.objective import LearnedCenters, Objective
-    >>> from motlm.optimise import lbfgs
+    >>> from motlm.optimize import lbfgs
     >>> from motlm.rows import Rows
     >>> from motlm.starts import one_model
     >>> X, y = make_reg_case1(100, random_state=0)
@@ -65,12 +65,14 @@ class Solution:
 
 @dataclass(frozen=True)
 class Record:
-    """One line of an estimator's `path_`: a minimum found with so many localities at one inverse temperature.
+    """One line of an estimator's `path_`: a minimum found with so many localities at one inverse
+    temperature.
 
     Attributes
     ----------
     stage : str
-        "search": along the way, on the rows that are not held out; "final": on all rows, dead localities dropped.
+        "search": along the way, on the rows that are not held out; "final": on all rows, dead
+        localities dropped.
     n_localities : int
     inverse_temperature : float
     rank : int
@@ -94,7 +96,9 @@ class Record:
     [('search', 16.0), ('search', 1.0), ('final', 16.0)]
     """
 
-    stage: str  # "search": along the way, on the rows that are not held out; "final": on all rows, dead localities dropped
+    # "search": along the way, on the rows that are not held out; "final": on all rows, dead
+    # localities dropped
+    stage: str
     n_localities: int
     inverse_temperature: float
     rank: int  # 0 for the best minimum found with these two
@@ -114,11 +118,18 @@ _MODELS = ("coef", "coef_scale", "intercept", "intercept_scale")
 
 
 def _solution(
-    objective: Objective, posterior: Posterior, n_iter: int, converged: bool, message: str, lookup: Lookup | None = None
+    objective: Objective,
+    posterior: Posterior,
+    n_iter: int,
+    converged: bool,
+    message: str,
+    lookup: Lookup | None = None,
 ) -> Solution:
     risk, kl = objective.gibbs_risk(posterior, lookup), objective.kl(posterior)
     value = risk + kl / (objective.inverse_temperature * objective.total_weight)
-    return Solution(posterior, value, risk, kl, objective.inverse_temperature, n_iter, converged, message)
+    return Solution(
+        posterior, value, risk, kl, objective.inverse_temperature, n_iter, converged, message
+    )
 
 
 class _StopError(Exception):
@@ -130,8 +141,14 @@ def _never() -> bool:
 
 
 def eliminates(objective: Objective, free: Sequence[str]) -> bool:
-    """Whether the linear models need no search: with the sum of squared losses they have closed forms."""
-    return isinstance(objective.loss, Squared) and isinstance(objective.combination, Sum) and set(_MODELS) <= set(free)
+    """Whether the linear models need no search: with the sum of squared losses they have closed
+    forms.
+    """
+    return (
+        isinstance(objective.loss, Squared)
+        and isinstance(objective.combination, Sum)
+        and set(_MODELS) <= set(free)
+    )
 
 
 def value_at(objective: Objective, start: Posterior, free: Sequence[str]) -> float:
@@ -150,16 +167,19 @@ def lbfgs(
     tol: float | None = None,
     stop: Callable[[], bool] = _never,
 ) -> Solution:
-    """scipy's L-BFGS-B on the packed posterior, positives as logarithms and kept within the range of the tables.
+    """scipy's L-BFGS-B on the packed posterior, positives as logarithms and kept within the range
+    of the tables.
 
-    With the squared loss the linear models are eliminated: at each point they are the best ones for the localities there, in
-    closed form, and only the localities are searched (the gradient is the same, by the envelope theorem).
+    With the squared loss the linear models are eliminated: at each point they are the best ones for
+    the localities there, in closed form, and only the localities are searched (the gradient is the
+    same, by the envelope theorem).
 
-    The vector is scaled by the Fisher information of the posterior, anew every 40 steps: in those units the divergence has the
-    curvature 1, and at a minimum the loss has about the same.
+    The vector is scaled by the Fisher information of the posterior, anew every 40 steps: in those
+    units the divergence has the curvature 1, and at a minimum the loss has about the same.
 
-    It ends when ten steps lower the objective by less than `tol` (default 1e-5) relatively, at a flat gradient, or when `stop`
-    says so, with the best point seen. (One step says little: the first after a change of lambda may be tiny.)
+    It ends when ten steps lower the objective by less than `tol` (default 1e-5) relatively, at a
+    flat gradient, or when `stop` says so, with the best point seen. (One step says little: the
+    first after a change of lambda may be tiny.)
 
     Parameters
     ----------
@@ -183,7 +203,7 @@ def lbfgs(
     >>> from motlm.datasets import make_clf_case1
     >>> from motlm.losses import ZeroOne
     >>> from motlm.objective import LearnedCenters, Objective
-    >>> from motlm.optimise import lbfgs
+    >>> from motlm.optimize import lbfgs
     >>> from motlm.rows import Rows
     >>> from motlm.starts import one_model
     >>> X, y = make_clf_case1(200, random_state=0)
@@ -221,7 +241,9 @@ def lbfgs(
         return value, packing.pack_gradient(posterior, partials)
 
     def stalled() -> bool:
-        return len(values) > _LOOK_BACK and values[-1 - _LOOK_BACK] - values[-1] < tol * abs(values[-1])
+        return len(values) > _LOOK_BACK and values[-1 - _LOOK_BACK] - values[-1] < tol * abs(
+            values[-1]
+        )
 
     def descend(n_steps: int) -> Any:
         """Some steps in units in which the divergence has a curvature of about 1."""
@@ -247,14 +269,23 @@ def lbfgs(
             method="L-BFGS-B",
             bounds=list(zip(lower / scale, upper / scale, strict=True)),
             callback=look_back,
-            options={"maxiter": n_steps, "maxfun": 20 * n_steps, "ftol": 1e-13, "gtol": 1e-3, "maxcor": 20, "maxls": 40},
+            options={
+                "maxiter": n_steps,
+                "maxfun": 20 * n_steps,
+                "ftol": 1e-13,
+                "gtol": 1e-3,
+                "maxcor": 20,
+                "maxls": 40,
+            },
         )
 
     converged, message = False, f"max_iter = {max_iter} steps done"
     try:
         while len(values) < max_iter:
             result = descend(min(_RESCALED, max_iter - len(values)))
-            if result.status != 1:  # 1: all steps done. 2: no further decrease, for rounding. 99: stalled
+            if (
+                result.status != 1
+            ):  # 1: all steps done. 2: no further decrease, for rounding. 99: stalled
                 converged, message = True, str(result.message)
                 break
     except _StopError:
@@ -294,10 +325,12 @@ def nadam(
     tol: float | None = None,
     stop: Callable[[], bool] = _never,
 ) -> Solution:
-    """The paper's solver: NAdam (Dozat, 2016) on the parameters themselves, with the learning rates of its experiments.
+    """The paper's solver: NAdam (Dozat, 2016) on the parameters themselves, with the learning rates
+    of its experiments.
 
-    Every 40 steps it stops when the objective fell by less than `tol` (default 0.05, as published) relatively since the last
-    look, or when the radii's variances add up to more than the number of localities. The gradient is the exact one.
+    Every 40 steps it stops when the objective fell by less than `tol` (default 0.05, as published)
+    relatively since the last look, or when the radii's variances add up to more than the number of
+    localities. The gradient is the exact one.
 
     Parameters
     ----------
@@ -321,7 +354,7 @@ def nadam(
     >>> from motlm.datasets import make_clf_case1
     >>> from motlm.losses import ZeroOne
     >>> from motlm.objective import LearnedCenters, Objective
-    >>> from motlm.optimise import nadam
+    >>> from motlm.optimize import nadam
     >>> from motlm.rows import Rows
     >>> from motlm.starts import one_model
     >>> X, y = make_clf_case1(200, random_state=0)
@@ -332,7 +365,12 @@ def nadam(
     (50, True)
     """
     tol = 0.05 if tol is None else tol
-    beta1, beta2, decay, tiny = 0.9, 0.999, 4e-3, 1e-8  # PyTorch's defaults, which the published experiments used
+    beta1, beta2, decay, tiny = (
+        0.9,
+        0.999,
+        4e-3,
+        1e-8,
+    )  # PyTorch's defaults, which the published experiments used
     posterior = _clipped(start, free)
     first = {name: np.zeros_like(getattr(posterior, name)) for name in free}
     second = {name: np.zeros_like(getattr(posterior, name)) for name in free}
@@ -348,9 +386,15 @@ def nadam(
         if value < best_value:
             best_value, best_posterior = value, posterior
         if step % _NADAM_CHECK == 0 and step:
-            wide = float((posterior.radius_shape / posterior.radius_rate**2).sum()) > posterior.n_localities
+            wide = (
+                float((posterior.radius_shape / posterior.radius_rate**2).sum())
+                > posterior.n_localities
+            )
             if last_look - value < tol * abs(last_look) or wide:
-                converged, message = True, "the radii spread too far" if wide else "progress below tol"
+                converged, message = (
+                    True,
+                    ("the radii spread too far" if wide else "progress below tol"),
+                )
                 break
         if step % _NADAM_CHECK == 0:
             last_look = value
@@ -364,7 +408,9 @@ def nadam(
             first[name] = beta1 * first[name] + (1.0 - beta1) * gradient
             second[name] = beta2 * second[name] + (1.0 - beta2) * gradient**2
             size = np.sqrt(second[name] / (1.0 - beta2**step)) + tiny
-            ahead = (1.0 - now) / (1.0 - product) * gradient + later / (1.0 - product * later) * first[name]
+            ahead = (1.0 - now) / (1.0 - product) * gradient + later / (
+                1.0 - product * later
+            ) * first[name]
             changed[name] = getattr(posterior, name) - _NADAM_RATES[name] * ahead / size
         posterior = _clipped(replace(posterior, **changed), free)
     if message != "stopped" and not converged and objective.value(posterior) < best_value:
@@ -373,7 +419,11 @@ def nadam(
 
 
 def _clipped(posterior: Posterior, free: Sequence[str]) -> Posterior:
-    bounded = {name: np.clip(getattr(posterior, name), *_NADAM_BOUNDS[name]) for name in free if name in _NADAM_BOUNDS}
+    bounded = {
+        name: np.clip(getattr(posterior, name), *_NADAM_BOUNDS[name])
+        for name in free
+        if name in _NADAM_BOUNDS
+    }
     return replace(posterior, **bounded)
 
 
