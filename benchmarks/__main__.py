@@ -1,8 +1,8 @@
 """python benchmarks [--quick] [--only imports kernel fits minima accuracy] [--json FILE] [--resume]
 
-Prints one table with every figure beside its target, and writes it as JSON. The whole takes about
-an hour on two cores, --quick about a minute. Ctrl-C stops it; with --resume it goes on from the
-file. Data sets are read from the folder MOTLM_DATA.
+Prints one table with every figure next to its target, and writes it as JSON. A full run takes about
+an hour on two cores, --quick about a minute. Ctrl-C stops it; --resume continues from the file.
+Data sets are read from the folder MOTLM_DATA.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--quick", action="store_true", help="some of the figures, in about a minute"
+        "--quick", action="store_true", help="only some of the figures, in about a minute"
     )
     parser.add_argument(
         "--only",
@@ -51,14 +51,14 @@ def main() -> None:
         "--json", type=Path, default=Path("bench.json"), help="file to write (bench.json)"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="do not measure again what the file has"
+        "--resume", action="store_true", help="do not repeat measurements that are in the file"
     )
     options = parser.parse_args()
     sections = options.only
     if not FOLDER.is_dir():
         print(
-            f"no data in {FOLDER}: imports and kernel only. MOTLM_DATA names the folder with keel/"
-            " and synthetic/ for the rest."
+            f"no data in {FOLDER}: imports and kernel only. For the rest, set MOTLM_DATA to the"
+            " folder with keel/ and synthetic/."
         )
         sections = [name for name in sections if name in ("imports", "kernel")]
     table = Table(options.json, options.resume)

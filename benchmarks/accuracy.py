@@ -1,4 +1,4 @@
-"""Test scores over the ten splits of the paper's protocol; n and lambda are chosen on the
+"""Test scores over the ten splits of the paper's protocol; n and lambda are selected on the
 validation part.
 """
 
@@ -12,7 +12,7 @@ from table import Table
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 
-REAL = (  # name, most localities, or one number; published; must
+REAL = (  # name, largest number of localities (or the number), published score, target
     ("banana", 4, 0.873, 0.895),
     ("banana", 8, 0.873, 0.903),
     ("phoneme", 4, 0.802, 0.835),

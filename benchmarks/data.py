@@ -16,7 +16,7 @@ FOLDER = Path(os.environ.get("MOTLM_DATA", Path(__file__).parents[2] / "shared" 
 
 
 def keel(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of a set of numbers after the paper's row steps, in its own units."""
+    """The rows of a numeric data set after the paper's row filters, in its own units."""
     bunch = load_keel(name, as_frame=True, data_home=FOLDER)
     table = clean(bunch.frame, box=bunch.task == "regression")
     [target] = bunch.target_names
@@ -25,7 +25,7 @@ def keel(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def prepared(name: str, seed: int) -> Parts:
-    """A split of a set in the paper's preparation."""
+    """A split of a data set in the paper's preparation."""
     bunch = load_keel(name, as_frame=True, data_home=FOLDER)
     return prepare(bunch.frame, bunch.target_names[0], seed, protocol="paper")
 

@@ -1,5 +1,5 @@
-"""Whole fits: default ones, against the paper's solver and protocol, and how time and memory grow
-with the rows.
+"""Whole fits: default fits against the paper's solver and protocol, and the growth of time and
+memory with the number of rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def training(name: str) -> tuple[np.ndarray, np.ndarray, type]:
 
 
 def default_fit(name: str) -> float:
-    """Seconds of a default fit with n = 2 on two cores: the shorter of one and of two processes."""
+    """Seconds of a default fit with n = 2 on two cores: the faster of one and two processes."""
     X, y, Estimator = training(name)
     times = []
     with warnings.catch_warnings():
@@ -41,10 +41,11 @@ def default_fit(name: str) -> float:
 
 
 def paper_protocol(name: str, temperatures: list[float]) -> dict[str, list[float]]:
-    """For each lambda' the seconds and best objective of 10 n restarts of the paper's solver, on
-    two processes.
+    """Seconds and best objective of 10 n restarts of the paper's solver for each lambda', on two
+    processes.
 
-    At some of them the same objective (weights' scale fixed at 1, in classification) by our search.
+    For some lambda' also the objective found by motlm's search (in classification with the scale of
+    the weights fixed at 1).
     """
     X, y, Estimator = training(name)
     n = 2
@@ -87,21 +88,19 @@ y = np.where(rng.uniform(size=m) < 0.5, 1, 0)
 X[y == 1] *= 2  # Breiman's ringnorm
 X[y == 0] += 2 / np.sqrt(d)
 warnings.simplefilter("ignore")
-LocalMixtureClassifier(1, inverse_temperature=1.0, n_starts=1, max_iter=3).fit(X[:500], y[:500])  #
-imports and caches with open("/proc/self/statm") as file:  # what it holds now; the peak so far may
-have been higher
+LocalMixtureClassifier(1, inverse_temperature=1.0, n_starts=1, max_iter=3).fit(X[:500], y[:500])  # imports and caches
+with open("/proc/self/statm") as file:  # what it holds now; the peak so far may have been higher
     before = int(file.read().split()[1]) * resource.getpagesize() / 1024
 start = time.perf_counter()
 model = LocalMixtureClassifier(n, random_state=0).fit(X, y)
 print(json.dumps({"seconds": time.perf_counter() - start,
                   "MiB": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,
-                  "steps": sum(record.n_iter for record in model.path_), "score":
-                  model.score(X[:10000], y[:10000])}))
+                  "steps": sum(record.n_iter for record in model.path_), "score": model.score(X[:10000], y[:10000])}))
 """
 
 
 def growth(m: int, n: int) -> dict[str, float]:
-    """Time and memory beyond the data of a default fit, in a process of its own."""
+    """Time of a default fit, and its memory beyond the data, in a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", GROWTH, str(m), "20", str(n)],
         capture_output=True,

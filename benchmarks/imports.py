@@ -1,6 +1,4 @@
-"""How long `import motlm` takes, against the module of scikit-learn that its users have loaded
-anyway.
-"""
+"""The time of `import motlm`, relative to a module of scikit-learn that users import anyway."""
 
 from __future__ import annotations
 
@@ -15,8 +13,8 @@ REPEATS = 15
 
 
 def processor_time(module: str) -> float:
-    """Seconds of processor time of a process that imports a module; other work on the machine
-    counts less than on the clock.
+    """Processor time in seconds of a process that imports a module; other work on the machine
+    affects it less than wall-clock time.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
@@ -25,7 +23,7 @@ def processor_time(module: str) -> float:
 
 
 def ratio() -> float:
-    """Median over pairs of runs, side by side."""
+    """Median over pairs of consecutive runs."""
     return statistics.median(
         processor_time("motlm") / processor_time("sklearn.linear_model") for _ in range(REPEATS)
     )

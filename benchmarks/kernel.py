@@ -1,5 +1,5 @@
-"""Speed of the kernels on one thread, as ratios to the two matrix products that an evaluation
-cannot avoid.
+"""Speed of the kernels on one thread, relative to the two matrix products that an evaluation
+needs at least.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def posterior(n: int, d: int, rng: np.random.Generator) -> Posterior:
 
 
 def evaluation(m: int, d: int, n: int, dtype: type, tables: bool) -> float:
-    """Value and gradient against the two products, measured in turns so that a slow moment hits
-    both.
+    """Time of value and gradient relative to the two products, measured alternately so that other
+    load on the machine affects both.
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(m, d)).astype(dtype)
@@ -50,7 +50,7 @@ def evaluation(m: int, d: int, n: int, dtype: type, tables: bool) -> float:
 
 
 def table_cost(d: int, n: int) -> float:
-    """Milliseconds for the table of one locality, when n are made together."""
+    """Milliseconds for the table of one locality, when n tables are computed together."""
     scale, shape = np.full(n, 0.2), np.full(n, 50.0)
     rate = shape / np.sqrt(2 * d)
     return shortest(lambda: upsilon_tables(d, scale, shape, rate), 300) / n * 1e3

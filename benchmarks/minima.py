@@ -1,5 +1,5 @@
-"""The quality of the minima: objectives on split 0, all features standardized, lambda in units of
-the training rows.
+"""Quality of the minima: objectives on split 0, all features standardized, lambda in units of the
+number of training rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def objective(name: str, n: int | str, coef_scale: str, value: float, seed: int 
 
 
 def default_objectives(seed: int) -> dict[str, float]:
-    """The best objective at each lambda' of a default fit, on the same rows for every seed."""
+    """The best objective of a default fit at each lambda', on the same rows for every seed."""
     X, y = keel("banana")
     part = split(X, y, 0, True)
     model = LocalMixtureClassifier(2, random_state=seed).fit(

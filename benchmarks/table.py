@@ -1,5 +1,5 @@
-"""What was measured beside what was wanted: one row for each figure, kept in a JSON file so that a
-run can go on.
+"""Measured figures next to their targets: one row for each figure, kept in a JSON file so that a
+run can be resumed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sklearn
 
 
 class Table:
-    """Figures by name. With `resume` those that the file has are not measured again."""
+    """Figures by name. With `resume`, figures in the file are not measured again."""
 
     def __init__(self, path: Path | None, resume: bool) -> None:
         self.path, self.shown = path, []
@@ -28,7 +28,7 @@ class Table:
         self.figures = dict(self.known)
 
     def measure(self, name: str, function: Callable[[], Any]) -> Any:
-        """A figure, or a list of them, without a target: what others are made of."""
+        """A figure or a list of figures without a target, from which the rows are computed."""
         if name not in self.known:
             self.figures[name] = function()
             self.known[name] = self.figures[name]
@@ -36,7 +36,7 @@ class Table:
         return self.known[name]
 
     def row(self, name: str, value: float, target: str | None = None, digits: str = ".3g") -> None:
-        """One line; the target reads '<= 6' or '>= 0.9'."""
+        """Print one line; the target has the form '<= 6' or '>= 0.9'."""
         met = ""
         if target is not None:
             relation, limit = target.split()
@@ -79,7 +79,7 @@ def machine() -> dict[str, str]:
 
 
 def shortest(function: Callable[[], object], repeats: int) -> float:
-    """Shortest of several runs, in seconds: the machine's noise only ever adds."""
+    """The shortest time of several runs, in seconds, since other load only adds time."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()

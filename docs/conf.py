@@ -3,6 +3,7 @@
 import os
 import re
 import warnings
+from importlib.resources import files
 from pathlib import Path
 
 import motlm
@@ -22,20 +23,21 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 html_theme = "furo"
 html_title = f"motlm {release}"
-html_static_path = ["_static"]
+# One file that draws formulas as SVG, without fonts and without a network.
+mathjax = files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg.js"
+mathjax_path = mathjax.name
+html_static_path = ["_static", str(mathjax)]
 html_css_files = ["motlm.css"]
-exclude_patterns = ["_build", "reproduction/*.md"]  # tables that reproduction.md includes
+exclude_patterns = ["_build", "reproduction/*.md"]  # tables included by other pages
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
-suppress_warnings = [
-    "myst.xref_missing"
-]  # the changelog is shown on GitHub too, with its own links
+suppress_warnings = ["myst.xref_missing"]  # links of the changelog that work on GitHub only
 
 
 def shown_only(examples: Path) -> list[str]:
-    """Examples whose data sets are not here: they are shown, not run."""
+    """Names of the examples whose data sets are not available: they are shown but not run."""
     here = [one.name for one in KEEL if any(data_folder().rglob(f"{one.name}.dat"))]
     found = []
     for path in sorted(examples.glob("plot_*.py")):
@@ -62,11 +64,11 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"(demo|pictures)\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
-    "run_stale_examples": True,  # the library may have changed, if the example has not
+    "run_stale_examples": True,  # the library may have changed even if the example has not
     "show_signature": False,
     "show_memory": False,
-    "min_reported_time": 1e9,  # how long they took here says nothing
-    "write_computation_times": False,
+    "min_reported_time": 1e9,  # times on the build machine are of no use to readers
+    "write_computation_times": False,  # that page loads scripts from remote hosts
     "remove_config_comments": True,
     "capture_repr": ("_repr_html_",),
 }

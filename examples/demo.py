@@ -1,5 +1,5 @@
-"""The main job on an embedded data set: points of interest in, a model that can be read out, its
-certificate, and a report.
+"""The main workflow on a synthetic data set: from points of interest to a readable model, its
+certificate and a report.
 
 python examples/demo.py [output folder]
 """
@@ -27,8 +27,8 @@ def main(folder: Path) -> None:
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=0.3, stratify=y, random_state=0
     )
-    # Both coordinates are in one unit, and the localities are circles in it: so the columns are
-    # left as they are.
+    # Both coordinates have the same unit, and the localities are circles in that unit, so the
+    # columns are not standardized.
     model = LocalMixtureClassifier(
         points_of_interest=[[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]], standardize=False, random_state=0
     ).fit(X_train, y_train)
@@ -44,9 +44,9 @@ def main(folder: Path) -> None:
             " training rows"
         )
         print(f"    score = {locality.formula()}")
-    print(f"everywhere else, {model.exterior_.n_rows} training rows")
+    print(f"exterior, {model.exterior_.n_rows} training rows")
     print(f"    score = {model.exterior_.formula()}")
-    print("a positive score means +1, a negative one -1\n")
+    print("a positive score means label +1, a negative score label -1\n")
     print(f"Gibbs risk on the training rows  {model.gibbs_risk_:.4f}")
     print(f"KL from the prior                {model.kl_:.1f}")
     print(
@@ -68,9 +68,9 @@ def main(folder: Path) -> None:
     display.ax_.set_title("Localities, decision regions and test rows")
     display.ax_.set_aspect("equal")
     display.figure_.savefig(picture, dpi=130)
-    print(f"\npicture written to {picture}")
+    print(f"\nfigure written to {picture}")
     report = render(model, X_test, y_test, folder / "report.html", title="Case 2 of the paper")
-    print(f"report written to {report}: open it in a browser, and try a case")
+    print(f"report written to {report}: open it in a browser and try out a case")
 
 
 if __name__ == "__main__":

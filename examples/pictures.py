@@ -1,7 +1,8 @@
-"""Draws the pictures of the guide and of the explanations: python examples/pictures.py [output
+"""Draws the figures of the guide and of the explanations: python examples/pictures.py [output
 folder].
 
-Needs the sets banana, german and stock (MOTLM_DATA, or they are downloaded)."""
+Needs the data sets banana, german and stock (from the folder MOTLM_DATA, or downloaded).
+"""
 
 from __future__ import annotations
 
@@ -45,8 +46,8 @@ POINTS = [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]
 
 
 def method(folder: Path) -> None:
-    """The method in plain words: a line that fails, the balls, what is random, and what lambda
-    does.
+    """The figures of the method: one linear model, the balls, and posterior draws for several
+    values of lambda.
     """
     X, y = make_clf_case2(random_state=0)
     some = np.random.default_rng(0).permutation(len(X))[:500]
@@ -87,12 +88,12 @@ def method(folder: Path) -> None:
     figure, ax = axes()
     rows(ax)
     line(ax, linear.coef_[0], linear.intercept_[0], color="black")
-    ax.set_title(f"one linear model is right on {linear.score(X, y):.0%}")
+    ax.set_title(f"one linear model: accuracy {linear.score(X, y):.0%}")
     keep(figure, "method_line")
 
-    def drawn(ax: Any, model: Any, shown: int, rng: np.random.Generator) -> None:
-        """Balls and lines from the posterior, thin; its means, bold."""
-        law, centers = model.posterior_, np.array(POINTS)
+    def draws(ax: Any, model: Any, shown: int, rng: np.random.Generator) -> None:
+        """Balls and lines drawn from the posterior (thin) and the posterior means (bold)."""
+        posterior, centers = model.posterior_, np.array(POINTS)
         for k in range(shown + 1):
             bold = k == shown
             style = (
@@ -101,24 +102,24 @@ def method(folder: Path) -> None:
                 else {"color": "black", "linewidth": 0.5, "alpha": 0.35}
             )
             noise, radii = (
-                rng.normal(size=law.coef.shape),
-                rng.gamma(law.radius_shape, 1 / law.radius_rate),
+                rng.normal(size=posterior.coef.shape),
+                rng.gamma(posterior.radius_shape, 1 / posterior.radius_rate),
             )
-            coefs = law.coef + (0 if bold else law.coef_scale[:, None] * noise)
-            intercepts = law.intercept + (
-                0 if bold else law.intercept_scale * rng.normal(size=len(law.intercept))
+            coefs = posterior.coef + (0 if bold else posterior.coef_scale[:, None] * noise)
+            intercepts = posterior.intercept + (
+                0 if bold else posterior.intercept_scale * rng.normal(size=len(posterior.intercept))
             )
             radii = np.array([one.radius for one in model.localities_]) if bold else radii
             for center, radius in zip(centers, radii, strict=True):
                 ax.add_patch(plt.Circle(center, radius, fill=False, **style))
             for i, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
 
-                def spoken(points: Any, i: int = i, radii: Any = radii) -> Any:
+                def applies(points: Any, i: int = i, radii: Any = radii) -> Any:
                     away = np.linalg.norm(points[:, None] - centers, axis=2)
                     within = away <= radii
                     return within[:, i] if i < len(centers) else ~within.any(axis=1)
 
-                line(ax, coef, intercept, inside=spoken, **style)
+                line(ax, coef, intercept, inside=applies, **style)
 
     rng = np.random.default_rng(0)
     model = LocalMixtureClassifier(
@@ -126,8 +127,8 @@ def method(folder: Path) -> None:
     ).fit(X, y)
     figure, ax = axes()
     rows(ax)
-    drawn(ax, model, 0, rng)
-    ax.set_title(f"three balls, four lines: right on {model.score(X, y):.0%}")
+    draws(ax, model, 0, rng)
+    ax.set_title(f"three balls, four lines: accuracy {model.score(X, y):.0%}")
     keep(figure, "method_balls")
     figure, every = axes(3)
     for ax, value in zip(every, (0.02, 0.2, 8.0), strict=True):
@@ -136,8 +137,8 @@ def method(folder: Path) -> None:
         )
         one.fit(X, y)
         rows(ax)
-        drawn(ax, one, 30, rng)
-        ax.set_title(f"λ' = {value:g}: right on {one.score(X, y):.0%}, KL {one.kl_:.0f}")
+        draws(ax, one, 30, rng)
+        ax.set_title(f"λ' = {value:g}: accuracy {one.score(X, y):.0%}, KL {one.kl_:.0f}")
         ax.label_outer()
     keep(figure, "method_lambda")
 

@@ -1,17 +1,17 @@
 """
-A first model: read, certified, explained
-=========================================
+A first model: fit, certify, explain
+====================================
 
-Fisher's irises: 150 flowers of three species, four lengths. Which are versicolor? That species lies
-between the other two, so that no linear model can tell it from both. A ball with a linear model in
-it can, and is still read at a glance.
+Fisher's irises: 150 flowers of three species, with four measurements each. The task is to recognize
+the species versicolor. It lies between the other two, so that no linear model separates it from
+both. A ball with a linear model inside does, and the result is easy to read.
 """
 
 # %%
-# ``certify`` fits on half of the flowers and keeps the others sealed until the model is fixed. It
-# counts independent cases, so one flower that is in the table twice is dropped, and the rows, which
-# are sorted by species, are shuffled; left as they are, it would warn of both. The number of balls
-# is found, too.
+# ``certify`` fits on half of the flowers here (``sealed=0.5``) and keeps the others sealed until
+# the model is fixed. It assumes independent cases, so one flower that is in the table twice is
+# dropped, and the rows, which are sorted by species, are shuffled; otherwise it would warn about
+# both. The number of balls is selected too.
 
 from sklearn.datasets import load_iris
 
@@ -26,24 +26,25 @@ frame = (
 y = frame.pop("target").map({0: "other", 1: "versicolor", 2: "other"}).to_numpy()
 X = frame
 mixture = LocalMixtureClassifier("auto", max_localities=3, random_state=0)
-model, certificate = certify(mixture, X, y, population="flowers picked as these were")
+model, certificate = certify(mixture, X, y, sealed=0.5, population="flowers sampled like these")
 model
 
 # %%
-# The model is this and nothing else. A positive score means versicolor.
+# This is the complete model. A positive score means versicolor.
 
 from motlm.explanations import explain_global
 
 print(explain_global(model, X, y))
 
 # %%
-# What may be quoted of it is a sentence: true with the stated confidence, for this model and for
-# flowers like these.
+# This sentence can be quoted: it holds with the stated confidence, for this model and for flowers
+# from the same population.
 
 print(certificate.headline)
 
 # %%
-# The ball and its line, in the plane of the two petal lengths through the center:
+# The ball and its decision boundary, in the plane of petal length and petal width through the
+# center:
 
 from motlm.plotting import ContributionsDisplay, LocalitiesDisplay, PathDisplay
 
@@ -52,12 +53,12 @@ LocalitiesDisplay.from_estimator(
 )
 
 # %%
-# What every number of localities gave on held-out flowers:
+# The score of each number of localities on held-out flowers:
 
 PathDisplay.from_estimator(model, by="n")
 
 # %%
-# One flower: which formula spoke, and what each length added to its score.
+# One flower: the model used, and the contribution of each measurement to its score.
 
 from motlm.explanations import counterfactual, explain_local
 
@@ -66,6 +67,6 @@ print(explain_local(model, flower)[0])
 ContributionsDisplay.from_estimator(model, flower)
 
 # %%
-# And the smallest change that would give another answer:
+# The smallest change that would give the other answer:
 
 print(counterfactual(model, flower))

@@ -4,15 +4,15 @@ Credit decisions around typical applicants
 
 German credit (KEEL): a thousand applicants of a bank, seven hundred of whom paid back (class 1).
 The bank's staff think in types of applicants: young people with a small loan, older ones with a
-large one. motlm takes such types as points of interest, finds how far each reaches, and fits a
-formula for each and one for everybody else. This table is small and default is hard to foresee; so
-we also see what is said when little can be promised.
+large one. motlm uses such types as points of interest, learns the radius of each, and fits a
+formula for each and one for all other applicants. The table is small and default is hard to
+predict, so the example also shows a certificate that guarantees little.
 """
 
 # %%
-# Typical applicants are rows of the same table, in its own columns and units, categories included.
-# They are written down from experience, not computed from the table: rows that are to certify the
-# model must have no part in it.
+# Typical applicants are given in the columns and units of the table, categories included. They are
+# based on experience and not computed from the table, since the rows that certify the model must
+# not be used for choosing them.
 
 import pandas as pd
 
@@ -34,7 +34,7 @@ points = pd.DataFrame(
 points
 
 # %%
-# The model is fitted on seven in ten rows; the others are sealed for the certificate.
+# The model is fitted on 70 % of the rows; the others are sealed for the certificate.
 
 from motlm import LocalMixtureClassifier
 from motlm.certificates import certify
@@ -45,22 +45,22 @@ model, certificate = certify(mixture, X, y, sealed=0.3, population="applicants l
 print(explain_global(model, X, y))
 
 # %%
-# Everything that is certified. Three hundred sealed applicants are few. Where nothing better than a
-# trivial rule can be promised, the sentence begins with that; a bank should not replace its rules
-# by this model.
+# All certified statements. Three hundred sealed applicants are few. If nothing better than a
+# trivial rule can be certified, the sentence begins with a flag; in that case a bank should not
+# replace its rules by this model.
 
 print(certificate)
 
 # %%
-# How the formulas differ:
+# The coefficients of the formulas:
 
 from motlm.plotting import CoefficientsDisplay
 
 CoefficientsDisplay.from_estimator(model)
 
 # %%
-# An applicant who is refused may ask why, and what would have to change. Age cannot; the amount and
-# the duration may.
+# An applicant who is refused may ask why, and what would have to change. Age and account status are
+# fixed; the amount and the duration may change.
 
 refused = X[model.predict(X) == "defaults"].iloc[[0]]
 print(explain_local(model, refused)[0])

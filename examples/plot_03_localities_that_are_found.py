@@ -1,9 +1,9 @@
 """
-Localities that are found, and how many of them
-===============================================
+Learning the localities and their number
+========================================
 
-Banana (KEEL): 5300 points of two interlocking shapes, which no straight line separates. No point of
-interest is given here: the balls are searched for, and their number is chosen on held-out rows.
+Banana (KEEL): 5300 points in two interlocking shapes, which no straight line separates. No points
+of interest are given here: the balls are learned, and their number is selected on held-out rows.
 """
 
 # %%
@@ -23,13 +23,13 @@ print(f"one linear model    {line.score(X_test, y_test):.3f}")
 print(f"{len(model.localities_)} localities        {model.score(X_test, y_test):.3f}")
 
 # %%
-# Each ball with its line, and the exterior's line outside of them:
+# Each ball with its decision boundary, and the boundary of the exterior model outside the balls:
 
 from motlm.plotting import LocalitiesDisplay, PathDisplay
 
 LocalitiesDisplay.from_estimator(model, X_test, y_test)
 
 # %%
-# What every number of localities gave. A reader who wants fewer formulas can see what that costs.
+# The score of each number of localities, which shows the cost of using fewer formulas:
 
 PathDisplay.from_estimator(model, by="n")

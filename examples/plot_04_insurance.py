@@ -2,10 +2,11 @@
 An insurer's typical clients
 ============================
 
-Yearly claim costs by age, power of the car, years without a claim, distance and region. The table
-is made up, so that the truth is known: young drivers of strong cars and professional drivers follow
-rules of their own. The insurer names one typical client of each kind; motlm finds how far each kind
-reaches, a tariff in each and one for everybody else, and certifies the whole.
+Yearly claim costs by age, power of the car, years without a claim, distance and region. The data
+are simulated, so that the true rules are known: the costs of young drivers of powerful cars and of
+professional drivers follow different formulas. The insurer gives one typical client of each kind;
+motlm learns the radius of each locality, a tariff for each and one for all other clients, and
+certifies the model.
 """
 
 # %%
@@ -20,7 +21,7 @@ def clients(n: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
             "age": rng.normal(45, 14, n).clip(18, 85).round(),
             "power": rng.normal(90, 30, n).clip(40, 220).round(),
             "years without claim": rng.poisson(6, n).clip(0, 25),
-            "kilometres": rng.lognormal(2.5, 0.5, n).round(1),  # thousands a year
+            "kilometers": rng.lognormal(2.5, 0.5, n).round(1),  # thousands a year
             "region": rng.choice(["country", "town"], n, p=[0.4, 0.6]),
         }
     )
@@ -28,12 +29,12 @@ def clients(n: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     frame.loc[young, "age"] = rng.normal(21, 2, young.sum()).clip(18, 26).round()
     frame.loc[young, "power"] = rng.normal(160, 15, young.sum()).round()
     frame.loc[young, "years without claim"] = 0
-    frame.loc[professional, "kilometres"] = rng.normal(60, 6, professional.sum()).round(1)
+    frame.loc[professional, "kilometers"] = rng.normal(60, 6, professional.sum()).round(1)
     town = frame["region"] == "town"
     usual = (
         250
         + 1.2 * frame["power"]
-        + 5 * frame["kilometres"]
+        + 5 * frame["kilometers"]
         - 12 * frame["years without claim"]
         + 60 * town
     )
@@ -41,7 +42,7 @@ def clients(n: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
         (frame["age"] < 27) & (frame["power"] > 120), 300 + 9 * frame["power"] + 90 * town, usual
     )
     cost = np.where(
-        frame["kilometres"] > 45, 900 + 2 * frame["kilometres"] + 2.5 * frame["power"], cost
+        frame["kilometers"] > 45, 900 + 2 * frame["kilometers"] + 2.5 * frame["power"], cost
     )
     return frame, cost + rng.normal(0, 60, n)
 
@@ -52,16 +53,16 @@ typical = pd.DataFrame(
         "age": [21.0, 45.0],
         "power": [160.0, 90.0],
         "years without claim": [0, 6],
-        "kilometres": [12.0, 60.0],
+        "kilometers": [12.0, 60.0],
         "region": ["town", "town"],
     },
-    index=["young driver, strong car", "professional driver"],
+    index=["young driver, powerful car", "professional driver"],
 )
 typical
 
 # %%
-# A model of these two localities, fitted on half of the clients and certified on the other half. An
-# error of more than 150 is what the insurer would call wrong.
+# A model with these two localities, fitted on 70 % of the clients and certified on the others. The
+# insurer considers a prediction wrong if its error exceeds 150.
 
 from motlm import LocalMixtureRegressor
 from motlm.certificates import certify, prediction_interval
@@ -84,7 +85,7 @@ from motlm.plotting import CoefficientsDisplay, ContributionsDisplay
 CoefficientsDisplay.from_estimator(model)
 
 # %%
-# One client: what is expected, why, and within which certified bounds.
+# One client: the prediction, its explanation, and the certified interval.
 
 client = X.iloc[[7]]
 print(explain_local(model, client)[0])
@@ -93,21 +94,21 @@ print(f"with certified interval {low:.0f} to {high:.0f}")
 ContributionsDisplay.from_estimator(model, client)
 
 # %%
-# What would lower it by 50, if neither age nor history can change?
+# What would lower the prediction by 50, if neither age nor claim history can change?
 
-said = float(model.predict(client)[0])
+prediction = float(model.predict(client)[0])
 print(
     counterfactual(
         model,
         client,
-        target=said - 50,
+        target=prediction - 50,
         fixed=["age", "years without claim"],
-        bounds={"kilometres": (1, 80)},
+        bounds={"kilometers": (1, 80)},
     )
 )
 
 # %%
-# For the colleagues who never open Python, a report in one file, with a form to try a case:
+# For colleagues who do not use Python: a report in one file, with a form for trying out a case.
 
 import tempfile
 from pathlib import Path

@@ -3,7 +3,7 @@ A regression with certified intervals
 =====================================
 
 Concrete (KEEL): the compressive strength of 1030 samples by their ingredients and age. Strength
-grows fast in the first weeks and slowly thereafter, which one linear model cannot say.
+grows fast in the first weeks and slowly thereafter, which one linear model cannot describe.
 """
 
 # %%
@@ -24,13 +24,13 @@ model, certificate = certify(
     LocalMixtureRegressor(3, random_state=0), X_rest, y_rest, sealed=0.4, tolerance=15.0
 )
 print(
-    "R2 of test rows: one linear model"
+    "R2 on test rows: one linear model"
     f" {LinearRegression().fit(X_rest, y_rest).score(X_test, y_test):.3f}"
 )
 print(f"                 {len(model.localities_)} localities     {model.score(X_test, y_test):.3f}")
 
 # %%
-# The formulas, and what is certified of them:
+# The formulas and the certified statements:
 
 from motlm.explanations import explain_global
 
@@ -39,7 +39,7 @@ for name in ("tolerance", "explained", "interval"):
     print(f"\n{certificate[name].sentence}")
 
 # %%
-# Intervals for new samples, and how many of them contained the truth:
+# Intervals for new samples, and the share of them that contains the true value:
 
 band = prediction_interval(model, certificate, X_test)
 inside = (band[:, 0] <= y_test) & (y_test <= band[:, 1])

@@ -2,9 +2,9 @@
 When one formula is enough
 ==========================
 
-Diabetes (scikit-learn): 442 patients, ten measures, and how far the disease went in a year. Not
-every table needs localities. A method that always finds some is not to be trusted; here we see what
-the search says.
+Diabetes (scikit-learn): 442 patients, ten variables, and the progression of the disease after one
+year. Not every data set needs localities, and a method should not find some where they do not help.
+This example shows how many the search selects here.
 """
 
 # %%
@@ -17,22 +17,22 @@ from motlm import LocalMixtureRegressor
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
 model = LocalMixtureRegressor("auto", max_localities=3, random_state=0).fit(X_train, y_train)
-print(f"{len(model.localities_)} localities found")
+print(f"{len(model.localities_)} localities selected")
 print(
     f"test R2: {model.score(X_test, y_test):.3f}, of ridge regression"
     f" {RidgeCV().fit(X_train, y_train).score(X_test, y_test):.3f}"
 )
 
 # %%
-# What each number gave on held-out rows:
+# The score of each number of localities on held-out rows:
 
 from motlm.plotting import PathDisplay
 
 PathDisplay.from_estimator(model, by="n")
 
 # %%
-# ``n_localities=0`` is one linear model, with a posterior over its weights. Cross-validated, it
-# stands beside ridge regression:
+# ``n_localities=0`` is one linear model, with a posterior over its weights. Its cross-validated
+# score next to that of ridge regression:
 
 one = LocalMixtureRegressor(0, random_state=0)
 print(f"no locality  {cross_val_score(one, X, y, cv=5).mean():.3f}")

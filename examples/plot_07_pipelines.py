@@ -1,9 +1,9 @@
 """
-In scikit-learn's pipelines and searches
-========================================
+Pipelines and grid search
+=========================
 
-A mixture is a scikit-learn estimator like any other: it goes into pipelines, grid searches and
-cross-validation. The irises again, with some of their measures missing.
+A mixture is a scikit-learn estimator: it can be used in pipelines, grid searches and
+cross-validation. This example uses the irises with some of their measurements missing.
 """
 
 # %%
@@ -24,7 +24,7 @@ X, y = (
 print(X.isna().sum())
 
 # %%
-# An imputer that hands on a table keeps the names of the columns for the formulas.
+# An imputer that returns a table keeps the names of the columns for the formulas.
 
 fill = SimpleImputer(strategy="median").set_output(transform="pandas")
 pipeline = make_pipeline(fill, LocalMixtureClassifier(n_starts=4, random_state=0))
@@ -42,10 +42,10 @@ results = pd.DataFrame(search.cv_results_).rename(
 results[["n_localities", "inverse_temperature", "mean_test_score", "std_test_score"]].round(3)
 
 # %%
-# The best score of a search flatters it, since it was the best of several. A cross-validation
-# around the whole search does not.
+# The best score of a grid search is optimistic, since it is the best of several. The score of a
+# nested cross-validation is not.
 
-print(f"best of the search       {search.best_score_:.3f}")
+print(f"best score of the search {search.best_score_:.3f}")
 print(f"nested cross-validation  {cross_val_score(search, X, y, cv=4).mean():.3f}")
 
 # %%

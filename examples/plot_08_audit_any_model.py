@@ -1,10 +1,10 @@
 """
-Audit any model, and compare it with one that can be read
-=========================================================
+Audit any model and compare it with an interpretable one
+========================================================
 
-Phoneme (KEEL): 5404 vowels, nasal or oral, by five harmonics. A random forest is the better
-predictor here. ``audit`` certifies it, or any other scikit-learn model, on rows that it has never
-seen; what readability costs can then be said in certified numbers.
+Phoneme (KEEL): 5404 vowels, nasal or oral, by five harmonics. A random forest predicts better here.
+``audit`` certifies it, or any other scikit-learn model, on rows not used for fitting, so that the
+cost of interpretability can be stated in certified numbers.
 """
 
 # %%
@@ -33,13 +33,13 @@ certificates = {
 }
 
 # %%
-# Each bound holds with its confidence. The share of errors seen on the new rows stands beside it.
+# Each bound holds with its confidence. The first column is the error rate observed on the new rows.
 
 rows = {name: certificate.headline.to_dict() for name, certificate in certificates.items()}
 table = pd.DataFrame(
     {
-        "seen": {k: v["empirical"] for k, v in rows.items()},
-        "at most": {k: v["value"] for k, v in rows.items()},
+        "observed error": {k: v["empirical"] for k, v in rows.items()},
+        "certified bound": {k: v["value"] for k, v in rows.items()},
     }
 )
 table.round(4)
@@ -48,8 +48,8 @@ table.round(4)
 print(certificates["random forest"].headline)
 
 # %%
-# The mixture is a few formulas, and its certificate says more: where it errs, and how often while
-# its local models agree.
+# The mixture consists of a few formulas, and its certificate has more statements: the error rate in
+# each locality, and how often the model errs although its local models agree.
 
 print(certificates["mixture of local models"])
 

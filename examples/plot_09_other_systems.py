@@ -1,10 +1,10 @@
 """
-A model in a file, in SQL and in ONNX
-=====================================
+Model files, SQL and ONNX
+=========================
 
-A model that was approved has to run where the data are. The irises again; the model goes to a JSON
-file, to a function of plain Python, to an expression of SQL and to an ONNX graph, and each of them
-says the same.
+An approved model has to run where the data are. This example writes a model of the irises to a JSON
+file, a plain Python function, an SQL expression and an ONNX graph, and checks that all of them give
+the same answers.
 """
 
 # %%
@@ -26,7 +26,7 @@ LocalitiesDisplay.from_estimator(
 )
 
 # %%
-# **A file** that people can read, and that is safe to open: no code is in it.
+# **A file** that is readable and safe to open, since it contains no code:
 
 with tempfile.TemporaryDirectory() as folder:
     path = model.save(Path(folder) / "model.json")
@@ -42,8 +42,8 @@ print(source)
 namespace = {}
 exec(source, namespace)
 assert all(
-    namespace["predict"](row) == said
-    for row, said in zip(X.to_dict("records"), model.predict(X), strict=True)
+    namespace["predict"](row) == answer
+    for row, answer in zip(X.to_dict("records"), model.predict(X), strict=True)
 )
 
 # %%
@@ -53,8 +53,8 @@ with sqlite3.connect(":memory:") as database:
     X.to_sql("flowers", database, index=False)
     expression = model.to_sql()
     print(expression[:400], "...")
-    said = [one for (one,) in database.execute(f"SELECT {expression} FROM flowers")]
-assert (np.array(said) == model.predict(X)).all()
+    answers = [answer for (answer,) in database.execute(f"SELECT {expression} FROM flowers")]
+assert (np.array(answers) == model.predict(X)).all()
 
 # %%
 # **ONNX**, for services in any language (``pip install 'motlm[onnx]' onnxruntime``):
@@ -63,12 +63,12 @@ import onnxruntime
 
 session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
 name = session.get_inputs()[0].name
-answers = dict(
+outputs = dict(
     zip(
         [one.name for one in session.get_outputs()],
         session.run(None, {name: X.to_numpy()}),
         strict=True,
     )
 )
-assert (model.classes_[answers["label"].ravel()] == model.predict(X)).all()
-print({key: value.ravel()[:3] for key, value in answers.items()})
+assert (model.classes_[outputs["label"].ravel()] == model.predict(X)).all()
+print({name: value.ravel()[:3] for name, value in outputs.items()})

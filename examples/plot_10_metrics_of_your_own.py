@@ -1,10 +1,10 @@
 """
-What "near" means: metrics and units
-====================================
+Metrics and units
+=================
 
-Wine (scikit-learn): 178 wines of three growers, by chemical analysis. We ask whether a wine is the
-second grower's. A locality is a ball, and a ball needs a distance; which one is the user's choice
-where the points of interest are given.
+Wine (scikit-learn): 178 wines of three growers, by chemical analysis. The task is to recognize the
+wines of the second grower. A locality is a ball, and a ball is defined by a metric, which can be
+chosen if the points of interest are given.
 """
 
 # %%
@@ -23,8 +23,8 @@ points = X.groupby(bunch.target).median()  # the typical wine of each grower
 points
 
 # %%
-# Distances are taken between standardized columns, so that alcohol and proline count alike. Any of
-# scikit-learn's metrics will do, and so will a function of two rows.
+# Distances are computed between standardized columns, so that alcohol and proline have the same
+# weight. Any of scikit-learn's metrics can be used, or a function of two rows.
 
 scores = {}
 for metric in ("euclidean", "manhattan", "chebyshev", "mahalanobis"):
@@ -33,14 +33,14 @@ for metric in ("euclidean", "manhattan", "chebyshev", "mahalanobis"):
 pd.DataFrame(scores).agg(["mean", "std"]).T.round(3)
 
 # %%
-# In the Euclidean metric a ball has a reach along each column, in the column's own unit:
+# In the Euclidean metric a ball has an extent along each column, in the column's own unit:
 
 model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X, y)
-reach = {
+extent = {
     f"locality {i}": dict(zip(X.columns, one.half_width, strict=True))
     for i, one in enumerate(model.localities_)
 }
-pd.DataFrame(reach).round(2)
+pd.DataFrame(extent).round(2)
 
 # %%
 from motlm.plotting import LocalitiesDisplay

@@ -2,9 +2,9 @@
 Where local models contradict each other
 ========================================
 
-Balls may overlap, and where they do, their models may disagree. Most methods would average the
-dispute away; motlm shows it, so that such cases can go to a person. Banana (KEEL) again, with six
-points of interest that are given: centers of clusters.
+Balls may overlap, and where they do, their models may disagree. Many methods would average the
+answers; motlm reports the contradiction, so that such cases can be referred to a person. This
+example uses Banana (KEEL) with six given points of interest: the centers of clusters.
 """
 
 # %%
@@ -23,11 +23,11 @@ model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X_
 member, ambiguous = model.membership(X_test), model.ambiguous(X_test)
 print(
     f"{(member.sum(axis=1) > 1).mean():.1%} of the rows lie in several balls,"
-    f" {ambiguous.mean():.1%} get contradicting answers"
+    f" {ambiguous.mean():.1%} have contradictory answers"
 )
 
 # %%
-# The contradictions lie where balls with different lines meet:
+# The contradictions lie where balls with different formulas overlap:
 
 from motlm.plotting import LocalitiesDisplay
 
@@ -38,19 +38,19 @@ display.ax_.scatter(
 display.ax_.legend()
 
 # %%
-# ``predict`` lets the nearest center speak (or, with ``overlap="mean"``, the mean of all).
-# ``predict_set`` hands out all answers:
+# ``predict`` uses the model of the nearest center (or, with ``overlap="mean"``, the mean of all
+# applicable models). ``predict_set`` returns all answers:
 
 print(model.predict(X_test[ambiguous][:3]), model.predict_set(X_test[ambiguous][:3]))
 
 # %%
-# A person may decide these few cases; the model is more often right on the others.
+# These few cases can be decided by a person; the accuracy on the others is higher.
 
 print(f"accuracy on the others          {model.score(X_test[~ambiguous], y_test[~ambiguous]):.3f}")
 print(f"accuracy where models disagree  {model.score(X_test[ambiguous], y_test[ambiguous]):.3f}")
 
 # %%
-# How often the model errs without a warning is certified, too:
+# How often the model errs without a contradiction is certified too:
 
 from motlm.certificates import audit
 

@@ -1,1 +1,1 @@
-"""The paper's experiments: every table and figure, by `python -m experiments`."""
+"""The paper's experiments: all tables and figures, by `python -m experiments`."""

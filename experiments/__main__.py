@@ -83,7 +83,7 @@ TABLES = {
 APART = {
     "certificates": "certified risks on KEEL's sets",
     "coverage": (
-        "how often certificates hold where the truth is known, with controls that must fail"
+        "coverage of the certificates where true risks are known, with controls that must fail"
     ),
 }
 FIGURE_TITLES = {
@@ -105,11 +105,11 @@ def parser() -> argparse.ArgumentParser:
     about = argparse.ArgumentParser(
         prog="python -m experiments",
         description=(
-            "Makes the paper's tables and figures. What has been computed is kept in the results"
-            " file and not computed again; a run that was stopped goes on where it was."
+            "Computes the paper's tables and figures. Results are kept in the results file and not"
+            " computed again; an interrupted run resumes where it was stopped."
         ),
         epilog=(
-            "Data sets are looked for in the folder that the environment variable MOTLM_DATA names."
+            "Data sets are searched for in the folder named by the environment variable MOTLM_DATA."
         ),
     )
     about.add_argument(
@@ -122,19 +122,21 @@ def parser() -> argparse.ArgumentParser:
         ),
     )
     about.add_argument(
-        "--list", action="store_true", help="say what there is, and how much of it is computed"
+        "--list",
+        action="store_true",
+        help="list tables and figures, and how much of them is computed",
     )
     about.add_argument(
         "--jobs", type=int, default=1, help="processes (default 1); the results do not depend on it"
     )
     about.add_argument(
-        "--splits", type=int, default=plan.SPLITS, help="splits 0 to this less one (default 10)"
+        "--splits", type=int, default=plan.SPLITS, help="number of splits (default 10)"
     )
     about.add_argument(
         "--protocol-hours",
         type=float,
         default=2.0,
-        help="time for the paper's own protocol, which is slow (default 2; 0 leaves it out)",
+        help="time for the paper's own protocol, which is slow (default 2; 0 skips it)",
     )
     about.add_argument(
         "--quick", action="store_true", help="coverage: 100 sets for each case instead of 1000"
@@ -143,7 +145,7 @@ def parser() -> argparse.ArgumentParser:
         "--results",
         type=Path,
         default=None,
-        help=f"results file (default {PLACE.name} beside the code)",
+        help=f"results file (default {PLACE.name} next to the code)",
     )
     about.add_argument(
         "--output",
@@ -165,9 +167,9 @@ def _drawn(name: str, store: Store, folder: Path) -> Path:
 
 
 def _apart(names: list[str], asked: argparse.Namespace, about: argparse.ArgumentParser) -> int:
-    """The experiments with results files of their own."""
+    """Run the experiments that have their own results files."""
     if len(names) != len(set(asked.names)):
-        about.error(f"{names[0]} has a results file of its own; give it alone.")
+        about.error(f"{names[0]} has its own results file; give it alone.")
     failed = 0
     try:
         for name in names:
@@ -177,7 +179,7 @@ def _apart(names: list[str], asked: argparse.Namespace, about: argparse.Argument
                 failed += coverage.main(asked.results, asked.output, asked.jobs, asked.quick)
     except KeyboardInterrupt:
         print(
-            "\nstopped; what was computed is kept, and the same command goes on.", file=sys.stderr
+            "\nstopped; results are kept, and the same command goes on from there.", file=sys.stderr
         )
         return 130
     return 1 if failed else 0
@@ -217,8 +219,8 @@ def main(arguments: list[str] | None = None) -> int:
     anew = [name for name in SYNTHETIC if drawn_anew(name)]
     if anew:
         print(
-            f"{', '.join(anew)}: the authors' draws are not in {data_folder()}; drawn anew by their"
-            " recipes.",
+            f"{', '.join(anew)}: the authors' samples are not in {data_folder()}; new samples are"
+            " drawn from the same distributions.",
             file=sys.stderr,
         )
     keys = [key for name in names if name in TABLES for key in TABLES[name].keys(asked.splits)]
@@ -227,8 +229,8 @@ def main(arguments: list[str] | None = None) -> int:
     others = store.others(keys)
     if others:
         print(
-            f"{others} records in {asked.results} come from another state of motlm; remove it to"
-            " compute them anew.",
+            f"{others} records in {asked.results} were computed by another version of motlm's code;"
+            " remove the file to compute them again.",
             file=sys.stderr,
         )
     try:
@@ -243,13 +245,13 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{name}: {_drawn(name, store, asked.output)}")
     except KeyboardInterrupt:
         print(
-            f"\nstopped; what was computed is in {asked.results}, and the same command goes on.",
+            f"\nstopped; results are in {asked.results}, and the same command goes on from there.",
             file=sys.stderr,
         )
         return 130
     if failed:
         print(
-            f"{failed} computations failed; see above. The same command tries them again.",
+            f"{failed} computations failed; see above. The same command repeats them.",
             file=sys.stderr,
         )
     return 1 if failed else 0

@@ -1,5 +1,5 @@
-"""Independent tasks, each of which gives some records: several processes, progress with the time
-left, and a run that goes on.
+"""Runs independent tasks, each of which gives some records, on several processes, with progress and
+remaining time.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Work = Callable[[Any], list[Any]]
 def _attempt(work: Work, task: Any, folder: Path) -> tuple[Any, list[Any], str]:
     os.environ["MOTLM_DATA"] = str(
         folder
-    )  # a worker process may be older than the caller's setting
+    )  # a worker process may have been started before the caller set it
     try:
         return task, work(task), ""
-    # one that fails must not take the others with it; it is said, and tried again next time
+    # a failed task must not stop the others; it is reported and repeated in the next run
     except Exception as error:
         return task, [], f"{type(error).__name__}: {error}"
 
 
 def run_all(store: Lines[Any], tasks: Sequence[Any], work: Work, jobs: int) -> int:
-    """Work on the tasks and keep their records as they come; the number of those that failed."""
+    """Run the tasks and store their records as they arrive; return the number of failures."""
     began, failed, folder = time.time(), 0, data_folder()
     if jobs == 1:
         attempts: Any = (_attempt(work, task, folder) for task in tasks)

@@ -1,7 +1,7 @@
-"""Certified risks on KEEL's sets: all columns, half of the rows sealed, n and lambda chosen on the
-others; 15 % of the rows test.
+"""Certified risks on KEEL's sets: all columns, half of the rows sealed, n and lambda selected on
+the others; 15 % of the rows are test rows.
 
-Each statement is made at delta = 0.05 by itself.
+Each statement has delta = 0.05 on its own.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Entry:
     kl: float | None
     n_rows: int
     baseline: float | None
-    test: float  # the same of the test rows: error or R2 of the model
+    test: float  # error or R2 of the model on the test rows
     n_localities: int
     seconds: float
     versions: str
@@ -67,7 +67,7 @@ class Entry:
 
 
 def rows_of(data: str, split: int) -> tuple[Any, Any, Any, Any]:
-    """85 % of the rows to certify with, the others to test."""
+    """85 % of the rows for fitting and certifying, the others for testing."""
     bunch = load_keel(data, as_frame=True)
     frame, target = clean(bunch.frame, box=False), bunch.target_names[0]
     X, y = frame.drop(columns=target), frame[target]
@@ -89,7 +89,7 @@ def compute(task: tuple[str, int]) -> list[Entry]:
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore"
-        )  # of rows that happen to be alike, and of columns constant in a half
+        )  # equal rows in both parts, and columns that are constant in one part
         certified = certify(estimator, X, y, delta=DELTA, spend="each", random_state=split)
         model, certificate = certified
         score = model.score(X_test, y_test)
@@ -151,7 +151,7 @@ def _read(
 
 
 def missing(store: Lines[Entry], splits: int) -> list[tuple[str, int]]:
-    """The largest last: their time is known best by then."""
+    """The data sets and splits that are not in the store yet."""
     return [
         (data, split)
         for data, task in TASKS.items()
@@ -173,9 +173,9 @@ def _mean(entries: Sequence[Entry], name: str, of: str = "value", digits: int = 
 
 
 def completed_corollary(core: float, chosen: str, n_rows: int) -> float:
-    """The paper's corollary with the terms that its tables leave out: ln(2/delta)/lambda + lambda
-    sigma^2 / (2 m), sigma = n / 2, lambda = lambda' m / n; `chosen` is what the record of its
-    protocol says, "lambda'=1.25/2 n=2".
+    """The paper's corollary with the terms omitted in its tables: ln(2/delta)/lambda + lambda
+    sigma^2 / (2 m), sigma = n / 2, lambda = lambda' m / n; `chosen` is the field of the protocol's
+    record, "lambda'=1.25/2 n=2".
     """
     above, _, below = chosen.split()[0].removeprefix("lambda'=").partition("/")
     n = int(below)

@@ -1,10 +1,10 @@
-"""How often certificates hold, where the truth is known exactly: finite laws, so that risks are
-sums and not samples.
+"""Coverage of the certificates under distributions with finite support, where true risks are exact
+sums and not estimates.
 
-A certificate at delta may fail in a share delta of all draws of the rows. With 1000 draws a true
-share of 0.05 gives at most 67 failures, and one of 0.25 at most 282, but for a chance of one in a
-hundred. The controls break one condition each, and must fail more often than that, or the
-experiment would prove nothing.
+A certificate at delta may fail for a share delta of all samples of rows. With 1000 samples, a
+failure rate of 0.05 gives more than 67 failures, and one of 0.25 more than 282, with a probability
+below one in a hundred. The controls each violate one condition and must fail more often than that
+for the experiment to be informative.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ BATCH, BATCHES = 100, 10
 DELTAS = (0.05, 0.25)
 POINTS = [[-0.5, 0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0, 0.0]]
 SEEDS_PICKED = 200
-_WIDER = 20.0  # than the law of the fit, so that the models differ
+_WIDER = 20.0  # factor on the scales of the fitted posterior, so that the models differ
 
 
 @dataclass(frozen=True)
 class Case:
-    """A law of rows, how many are drawn, and what is fitted."""
+    """A distribution of rows, the size of the sample, and the model fitted."""
 
     task: str
     n_rows: int
@@ -69,14 +69,14 @@ CASES = [
 
 @dataclass(frozen=True)
 class Count:
-    """How often a statement, or a control, failed in a batch of draws."""
+    """The failures of a statement, or of a control, in a batch of samples."""
 
     case: str
     batch: int
     statement: str
     delta: float  # of the certificate
-    spent: float  # of it on the statement; a control or a family has all
-    sets: int  # for which there was such a statement
+    spent: float  # share of delta of the statement; all of delta for a control or a family
+    sets: int  # samples that had such a statement
     failures: int
     versions: str
 
@@ -85,11 +85,11 @@ class Count:
         return self.case, self.batch, self.statement, self.delta
 
 
-# -- the laws --------------------------------------------------------------------------------------
+# -- the distributions -----------------------------------------------------------------------------
 
 
 def _plane() -> np.ndarray:
-    """13 x 13 points of the plane, each with three coins that mean nothing."""
+    """13 x 13 points of the plane, each with three uninformative binary columns."""
     grid_points, coins = np.linspace(-2, 2, 13), (-0.5, 0.5)
     return np.array(
         [
@@ -104,8 +104,8 @@ def _plane() -> np.ndarray:
 
 
 def _label(X: np.ndarray) -> np.ndarray:
-    """Two balls that overlap, with models that agree in most of what they share, and the opposite
-    outside.
+    """Labels from two overlapping balls, whose models agree on most of their common points, and the
+    opposite rule outside.
     """
     first, second = (np.hypot(X[:, 0] - place, X[:, 1]) <= 1.1 for place in (-0.5, 0.5))
     rising, falling = (np.where(X[:, 1] + slope * X[:, 0] > 0.1, 1, -1) for slope in (0.5, -0.5))
@@ -157,11 +157,11 @@ def estimator(case: Case) -> Any:
     return LocalMixtureClassifier(1, inverse_temperature=8.0, **options)
 
 
-# -- the truth -------------------------------------------------------------------------------------
+# -- true risks ------------------------------------------------------------------------------------
 
 
 def errs(case: Case, said: np.ndarray) -> np.ndarray:
-    """The probability that a label, said of each point of the plane, is wrong."""
+    """The probability that the label predicted for each point of the plane is wrong."""
     return np.where(said == LABEL, case.noise, 1.0 - case.noise)
 
 
@@ -177,8 +177,8 @@ def _readings(model: Any, X: np.ndarray) -> Readings:
 
 
 def gibbs(case: Case, model: Any, combine: str = "any") -> np.ndarray:
-    """The probability that an applicable model errs (or the sum of such), at each point of the
-    plane.
+    """The probability that an applicable model errs (or the sum over applicable models), at each
+    point of the plane.
     """
     readings, total = _readings(model, PLANE), 0.0
     for label, weight in ((LABEL, 1.0 - case.noise), (-LABEL, case.noise)):
@@ -225,7 +225,7 @@ def classification_failures(case: Case, certified: Certified) -> dict[str, bool]
 
 
 def certified_constant(certified: Certified) -> Any:
-    """The more frequent label of the rows of the fit."""
+    """The more frequent label among the rows used for fitting."""
     model = certified.model
     return model.classes_[int(model._fingerprint.target_mean > 0)]
 
@@ -285,7 +285,7 @@ def regression_failures(case: Case, certified: Certified) -> dict[str, bool]:
 def controls(
     case: Case, X: np.ndarray, y: np.ndarray, evidence: Evidence, delta: float
 ) -> dict[str, bool]:
-    """Each breaks one condition, so that what it prints is no certificate."""
+    """Bounds that each violate one condition, so that they are not certificates."""
     model = estimator(case).set_params(inverse_temperature=16.0).fit(X, y)
     m = len(y)
     risk, truth = min(model.gibbs_risk_, 1.0), gibbs(case, model, "sum").mean()
@@ -304,8 +304,8 @@ def controls(
 
 
 def _picked(evidence: Evidence) -> tuple[np.ndarray, int]:
-    """Of 200 models drawn around the fitted one, that which does best on the sealed rows: its
-    labels, and its errors there.
+    """Labels and number of errors of the model with the fewest errors on the sealed rows, among 200
+    models drawn around the fitted one.
     """
     problem, law, _ = evidence.prior
     wide = replace(
@@ -348,13 +348,13 @@ def compute(task: tuple[Case, int]) -> list[Count]:
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore"
-            )  # finite laws repeat rows, and small sets lose localities
+            )  # repeated rows due to finite support, and localities dropped on small samples
             evidence, protocol, _ = sealed_evidence(estimator(case), X, y, random_state=number)
             for delta in DELTAS:
                 if case.task == "classification":
                     every = dict.fromkeys(
                         CLASSIFICATION, delta
-                    )  # also those that say the same as another, with few localities
+                    )  # also statements that are redundant with few localities
                     certified = issued(evidence, len(every) * delta, every, protocol, [])
                     note(
                         classification_failures(case, certified),
@@ -377,8 +377,8 @@ def compute(task: tuple[Case, int]) -> list[Count]:
 
 
 def limit(sets: int, delta: float) -> int:
-    """More failures than this have a chance below one in a hundred, if a share delta of the draws
-    fails.
+    """More failures than this have a probability below one in a hundred if a share delta of the
+    samples fails.
     """
     return int(binom.isf(0.01, sets, delta))
 
@@ -402,7 +402,7 @@ def counts(store: Lines[Count], delta: float) -> dict[tuple[str, str], tuple[int
 
 
 def beyond(store: Lines[Count], delta: float) -> list[tuple[str, str]]:
-    """The (statement, case)s that failed more often than their limit."""
+    """The pairs (statement, case) that failed more often than their limit."""
     return [
         key
         for key, (failures, sets, own) in counts(store, delta).items()
@@ -442,10 +442,8 @@ def table(store: Lines[Count], delta: float, names: Callable[[str], bool]) -> st
                 ]
             )
         if columns and rows:
-            title = (
-                f"{task.capitalize()},"
-                f" {'the true centers' if fit == 'known' else 'one ball learned where there are two'}"
-            )
+            what = "the true centers" if fit == "known" else "one ball learned where there are two"
+            title = f"{task.capitalize()}, {what}"
             text += f"{title}:\n\n" + grid(["", "sets", "limit", *columns], rows) + "\n"
     return text
 
@@ -462,16 +460,12 @@ def main(results: Path | None, output: Path, jobs: int, quick: bool) -> int:
         (output / f"coverage_{round(100 * delta):02d}.md").write_text(text, encoding="utf-8")
         wrong = [key for key in beyond(store, delta) if key[0] not in CONTROLS]
         failed += len(wrong)
-        print(
-            "delta ="
-            f" {delta}\n\n{text}{f'BEYOND: {wrong}' if wrong else 'every certificate is within its limit'}\n"
-        )
+        verdict = f"ABOVE THE LIMIT: {wrong}" if wrong else "every certificate is within its limit"
+        print(f"delta = {delta}\n\n{text}{verdict}\n")
     text = table(store, DELTAS[0], CONTROLS.__contains__)
     (output / "coverage_controls.md").write_text(text, encoding="utf-8")
     caught = {key[0] for key in beyond(store, DELTAS[0])}
     passed = [name for name in CONTROLS if name not in caught]
-    print(
-        "controls, which must be"
-        f" beyond\n\n{text}{f'NOT CAUGHT: {passed}' if passed else 'every control is caught'}"
-    )
+    verdict = f"NOT DETECTED: {passed}" if passed else "every control is detected"
+    print(f"controls, which must exceed their limit\n\n{text}{verdict}")
     return failed + len(passed)

@@ -1,4 +1,4 @@
-"""The paper's figures, drawn from what motlm finds on split 0 and from the results file."""
+"""The paper's figures, drawn from motlm's models on split 0 and from the results file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .methods import (
 )
 from .store import Store
 
-# Okabe and Ito's colors, which color-blind readers can tell apart; shapes differ as well.
+# Okabe and Ito's color-blind-safe colors; shapes differ as well.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 SPLIT = 0
 
@@ -88,9 +88,7 @@ def _legend(figure: Any, axes: Any) -> None:
 
 
 def _jumping(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Seven pieces, flat or straight, with jumps between them: what a global model can follow only
-    by becoming complex.
-    """
+    """Seven linear pieces with jumps between them, which need a complex global model."""
     x = np.sort(rng.uniform(0.0, 7.0, 350))
     piece = np.minimum(x.astype(int), 6)
     level, slope = (
@@ -147,9 +145,9 @@ def figure2(store: Store) -> Any:
 
 def _whose(kind: str) -> str:
     return (
-        " (drawn anew by their recipes)"
+        " (new samples from the same distributions)"
         if any(map(drawn_anew, _cases(kind)))
-        else " (the authors' draws)"
+        else " (the authors' samples)"
     )
 
 
@@ -314,8 +312,8 @@ def figure10(store: Store) -> Any:
     return _regressed("Figure 10: mixtures of local linear regressors, learned points", known=False)
 
 
-# d, distance, eps, k, tau: the paper does not print its nine settings; these are inside, on and
-# outside the edge, in 1, 5, 30 dimensions
+# d, distance, eps, k, tau: the paper does not print its nine settings; these lie inside, at and
+# outside the edge of a ball, in 1, 5 and 30 dimensions
 QMC_SETTINGS = [
     (d, distance, eps, shape, rate)
     for d, eps, shape, rate in ((1, 0.3, 5.0, 5.0), (5, 0.2, 20.0, 15.0), (30, 0.1, 50.0, 40.0))
@@ -334,8 +332,8 @@ def sampled(
     quasi: bool,
     seed: int,
 ) -> np.ndarray:
-    """Upsilon as the mean over so many radii, drawn at random or from scrambled Halton points; one
-    value for each repeat.
+    """Upsilon as the mean over `size` radii, random or from scrambled Halton points; one value for
+    each repeat.
     """
     rng = np.random.default_rng(seed)
     found = []
@@ -373,7 +371,7 @@ def figure11(store: Store, repeats: int = 500) -> Any:
                 label=label,
             )
         exact = float(vicinity.upsilon(np.array([distance]), d, eps, shape, rate)[0])
-        ax.axhline(exact, color="black", linewidth=1, label="motlm.vicinity.upsilon (exact)")
+        ax.axhline(exact, color="black", linewidth=1, label="motlm.membership.upsilon (exact)")
         ax.set_title(
             f"d={d}, distance={distance}, eps={eps}, k={shape:g}, tau={rate:g}", fontsize=9
         )

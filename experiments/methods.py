@@ -1,4 +1,4 @@
-"""The methods, each a function of the prepared parts of one split; hyperparameters are chosen on
+"""The methods, each a function of the prepared parts of one split; hyperparameters are selected on
 the validation part.
 """
 
@@ -42,8 +42,8 @@ from motlm.preprocessing import Parts, prepare, three_parts
 from .store import Key, Record, versions
 
 SYNTHETIC = ("clf_case1", "clf_case2", "reg_case1", "reg_case2")
-# the true points of interest; of Case 1 also the three that the paper adds to see the influence of
-# n
+# the true points of interest; for Case 1 also the three that the paper adds to study the influence
+# of n
 POINTS = {
     "clf_case1": [[-1.0, 0.0], [1.0, 0.0], [-2.0, -1.0], [2.0, 1.0], [-1.0, 0.5]],
     "clf_case2": [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]],
@@ -61,20 +61,20 @@ TRUE = {
     "clf_case2": 3,
     "reg_case1": 1,
     "reg_case2": 2,
-}  # how many localities there are
+}  # true number of localities
 PUBLISHED_TEMPERATURES = np.arange(1.0, 5.1, 0.25)  # lambda': lambda is lambda' * rows / n
 OPTIONAL = {"EBM": "interpret", "linear tree": "lineartree"}  # method: package
 
 
 def drawn_anew(data: str) -> bool:
-    """Whether the authors' own draw of a synthetic set is not to be had, so that its recipe is
-    drawn from again.
+    """Whether the authors' own sample of a synthetic set is not available, so that a new one is
+    drawn.
     """
     return data in SYNTHETIC and not (data_folder() / "synthetic" / f"{data}.csv").is_file()
 
 
 def origin(data: str) -> str:
-    """What the preparation of a synthetic set is called in the records: none, or drawn anew."""
+    """The preparation of a synthetic set in the records: "none", or "recipe" for a new sample."""
     return "recipe" if drawn_anew(data) else "none"
 
 
@@ -96,8 +96,8 @@ def _loaded(data: str) -> Any:
 
 
 def prepared_alike(key: Key) -> bool:
-    """Whether both preparations give the same parts, as they do where no column inflates another's
-    variance.
+    """Whether both preparations give the same parts, as they do if variance inflation drops no
+    column.
     """
     if key.data in SYNTHETIC:
         return False
@@ -106,7 +106,7 @@ def prepared_alike(key: Key) -> bool:
             parts_of(key.data, preparation, key.split) for preparation in ("paper", "sound")
         )
     except OSError:
-        return False  # that there is no such file is said when it is wanted
+        return False  # a missing file is reported when its rows are needed
     return all(
         np.array_equal(a, b)
         for one, other in ((paper.X, sound.X), (paper.y, sound.y))
@@ -120,14 +120,14 @@ def is_classification(parts: Parts, data: str) -> bool:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fitted model and what was chosen on the validation rows."""
+    """A fitted model and the hyperparameters selected on the validation rows."""
 
     model: Any
     chosen: str = ""
 
 
 def best(candidates: Iterable[tuple[str, BaseEstimator]], parts: Parts) -> Fitted:
-    """The candidate with the best validation score; the first of equals."""
+    """The candidate with the best validation score; the first one in case of ties."""
     found, top = None, -np.inf
     for chosen, model in candidates:
         score = model.fit(parts.X[0], parts.y[0]).score(parts.X[1], parts.y[1])
@@ -149,7 +149,7 @@ def _said(model: Any) -> str:
 
 
 def own_search(parts: Parts, data: str, split: int, n: int | str, points: Any = None) -> Fitted:
-    """motlm as it comes; n = "auto" finds the number of localities, at most 4."""
+    """motlm with default settings; n = "auto" selects the number of localities, at most 4."""
     options: dict[str, Any] = {"max_localities": 4} if n == "auto" else {}
     if data in SYNTHETIC:
         options["standardize"] = False  # the true balls are round in the units of the data
@@ -161,11 +161,10 @@ def own_search(parts: Parts, data: str, split: int, n: int | str, points: Any = 
 
 
 def paper_protocol(parts: Parts, data: str, split: int, n: int, points: Any = None) -> Fitted:
-    """17 values of lambda', NAdam, 10 n random restarts each; the best by the objective, lambda' by
-    the validation score.
+    """17 values of lambda', NAdam, 10 n random restarts each; the best restart by the training
+    objective, as in the paper, and lambda' by the validation score.
 
-    The gradient is the exact one, and a restart is chosen by the training objective as the paper
-    says.
+    The gradient is exact.
     """
     classification = is_classification(parts, data)
     options: dict[str, Any] = {"coef_scale": "unit"} if classification else {}
@@ -192,7 +191,7 @@ def paper_protocol(parts: Parts, data: str, split: int, n: int, points: Any = No
     return found
 
 
-# -- the others ------------------------------------------------------------------------------------
+# -- other methods ---------------------------------------------------------------------------------
 
 
 def _scaled(model: Any) -> TransformedTargetRegressor:
@@ -311,7 +310,7 @@ REGRESSORS: dict[str, Callable[[Parts, int], Fitted]] = {
 
 @cache
 def unusable(method: str) -> str:
-    """Why a method that needs a package of its own cannot be run here; "" if it can."""
+    """The reason why a method that needs an extra package cannot be run; "" if it can."""
     if method not in OPTIONAL:
         return ""
     if importlib.util.find_spec(OPTIONAL[method]) is None:
@@ -319,7 +318,7 @@ def unusable(method: str) -> str:
     X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60.0)
     try:
         REGRESSORS[method](Parts((X, X, X), (y, y, y)), 0)
-    except Exception as error:  # made for another version of scikit-learn
+    except Exception as error:  # not compatible with this version of scikit-learn
         return f"fails with this scikit-learn: {error}"
     return ""
 
@@ -346,13 +345,13 @@ def compute(key: Key) -> Record:
     parts = parts_of(key.data, key.preparation, key.split)
     with warnings.catch_warnings(
         record=True
-    ) as said:  # of localities without rows, and of solvers stopped as published
+    ) as said:  # localities without rows, and solvers stopped by the published rule
         warnings.simplefilter("always")
         began = time.perf_counter()
         fitted = _fitted(key, parts)
         seconds = time.perf_counter() - began
         if any(str(one.message).startswith("interrupted") for one in said):
-            # the model is the best found so far, not what an undisturbed run would find
+            # the model is the best found so far, not the result of a complete run
             raise KeyboardInterrupt
         train, valid, test = (
             float(fitted.model.score(X, y)) for X, y in zip(parts.X, parts.y, strict=True)

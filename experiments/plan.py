@@ -1,4 +1,4 @@
-"""Which records each table and figure is made from."""
+"""The records that each table and figure is computed from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MACHINES = {
     "reg": ("least squares", "linear SVR", "Gaussian SVR"),
 }  # of tables 3 and 5
 RIVALS = {"classification": ("LoE 2", "LoE 3"), "regression": MACHINES["reg"]}  # of tables 9 and 10
-FEW = {"EBM": 2}  # slow, a minute or more a fit: so many splits, in the paper's preparation alone
+FEW = {"EBM": 2}  # number of splits of slow methods (a minute or more), paper's preparation only
 
 
 def _keys(data: Iterable[str], preparation: str, methods: Iterable[str], splits: int) -> list[Key]:
@@ -33,7 +33,7 @@ def _keys(data: Iterable[str], preparation: str, methods: Iterable[str], splits:
 
 
 def known(kind: str, splits: int) -> list[Key]:
-    """Synthetic sets of a kind ("clf", "reg") with known points, and the two machines beside them."""
+    """Synthetic sets of a kind ("clf", "reg") with known points: the mixture, SVMs or SVRs."""
     keys = []
     for data in SYNTHETIC:
         if data.startswith(kind):
@@ -57,7 +57,7 @@ def learned(kind: str, splits: int) -> list[Key]:
 
 
 def real(task: str, splits: int) -> list[Key]:
-    """Own search in both preparations, the paper's protocol, and the rivals of the paper's table."""
+    """motlm's search in both preparations, the paper's protocol and the baselines of its table."""
     keys = _keys(SETS[task], "paper", [f"protocol {size}" for size in SIZES[task]], splits)
     for preparation in PREPARATIONS:
         keys += _keys(

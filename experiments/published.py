@@ -1,5 +1,5 @@
-"""What the paper prints, by its own table numbers. Accuracies are percentages there and shares
-here.
+"""The published results, by the paper's table numbers. Accuracies are percentages in the paper and
+shares here.
 """
 
 from __future__ import annotations

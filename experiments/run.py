@@ -1,5 +1,5 @@
-"""Computing what is missing: several processes, a line of progress with the time left; a killed run
-goes on.
+"""Computes the missing records on several processes, with progress and remaining time; an
+interrupted run can be resumed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ GUESS = {
     "motlm": 8.0,
     "LoE": 5.0,
     "EBM": 60.0,
-}  # seconds, until one of the kind has been measured
+}  # seconds, until a run of that kind has been measured
 
 
 class Progress:
-    """Says how far the run is, and from the times measured so far how long the rest will take."""
+    """Prints the progress of a run and, from the times measured so far, the remaining time."""
 
     def __init__(self, store: Store, keys: list[Key], jobs: int, slow_limit: float) -> None:
         self.jobs, self.began, self.failed = jobs, time.time(), 0
@@ -37,7 +37,7 @@ class Progress:
         self.total = len(keys)
         self.seen: dict[tuple[str, ...], tuple[float, int]] = defaultdict(
             lambda: (0.0, 0)
-        )  # seconds, of so many
+        )  # total seconds, number of runs
         for record in store.records.values():
             self._learn(record)
         self.terminal = sys.stderr.isatty()
@@ -59,8 +59,8 @@ class Progress:
         return GUESS.get(who, 1.0)
 
     def order(self, key: Key) -> tuple[int, int, float]:
-        """The paper's protocol last and split by split, so that it covers whole splits when time is
-        over.
+        """The paper's protocol last and split by split, so that it covers whole splits when its
+        time is over.
         """
         slow = key.method.startswith("protocol")
         return (1, key.split, self._expected(key)) if slow else (0, 0, -self._expected(key))
@@ -119,19 +119,19 @@ def _clock(seconds: float) -> str:
 def _attempt(key: Key, folder: Path) -> tuple[Key, Record | None, str]:
     os.environ["MOTLM_DATA"] = str(
         folder
-    )  # a worker process may be older than the caller's setting
+    )  # a worker process may have been started before the caller set it
     try:
         return key, compute(key), ""
-    # one that fails must not take the others with it; it is said, and tried again next time
+    # a failed task must not stop the others; it is reported and repeated in the next run
     except Exception as error:
         return key, None, f"{type(error).__name__}: {error}"
 
 
 def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) -> int:
-    """Compute the missing records; the number of those that failed. The paper's protocol gets so
-    many hours.
+    """Compute the missing records and return the number of failures. The paper's protocol is
+    limited to `protocol_hours`.
 
-    Where both preparations give the same rows, one record serves for both.
+    If both preparations give the same rows, one record is used for both.
     """
     missing = [
         key
@@ -179,7 +179,7 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
     if progress.left:
         print(
             f"{len(progress.left)} records of the paper's protocol left out: --protocol-hours"
-            f" {protocol_hours:g} is over; the same command goes on with them.",
+            f" {protocol_hours:g} is over; the same command continues with them.",
             file=sys.stderr,
         )
     return progress.failed

@@ -1,5 +1,5 @@
-"""The results file: one line for each (data set, preparation, method, split), written as it is
-computed.
+"""The results file: one line for each (data set, preparation, method, split), written as soon as it
+is computed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ PLACE = Path(__file__).parent / "results.csv"
 
 @dataclass(frozen=True, order=True)
 class Key:
-    """What is computed once."""
+    """Identifies one computation."""
 
     data: str
-    # "paper", "sound"; of the synthetic sets "none", or "recipe" where they were drawn anew
+    # "paper" or "sound"; for the synthetic sets "none", or "recipe" for a new sample
     preparation: str
     method: str
     split: int
@@ -37,7 +37,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Record:
-    """What came of it. Risks are in units of the training target's variance for regression."""
+    """The result. Risks are in units of the training target's variance for regression."""
 
     data: str
     preparation: str
@@ -47,7 +47,7 @@ class Record:
     valid: float
     test: float
     n_features: int
-    chosen: str  # on the validation rows
+    chosen: str  # hyperparameters selected on the validation rows
     gibbs_risk: float | None
     core: float | None
     seconds: float
@@ -60,7 +60,7 @@ class Record:
 
 @cache
 def source() -> str:
-    """A hash of the library's code, by which records of other states of it are known."""
+    """A hash of the library's code, which identifies the records of other versions of it."""
     code = sha256()
     for path in sorted(Path(motlm.__file__).parent.rglob("*.py")):
         code.update(path.read_bytes())
@@ -83,7 +83,7 @@ _READ: dict[str, Callable[[str], object]] = {
 
 
 class Kept(Protocol):
-    """A record that a store can keep: a dataclass of texts and numbers, known by its key."""
+    """A record that a store can keep: a dataclass of texts and numbers, identified by its key."""
 
     @property
     def key(self) -> Any: ...
@@ -93,8 +93,8 @@ R = TypeVar("R", bound=Kept)
 
 
 class Lines(Generic[R]):
-    """Records on disk. A line that a killed run left half-written does not count, and goes when the
-    next one is written.
+    """Records on disk. An incomplete last line, left by a killed run, is ignored, and removed when
+    the next line is written.
     """
 
     def __init__(self, path: Path, kind: type[R]) -> None:
@@ -109,7 +109,7 @@ class Lines(Generic[R]):
             if reader.fieldnames not in (None, list(self.columns)):
                 raise SystemExit(
                     f"{path} has other columns than {', '.join(self.columns)}; move it away to"
-                    " begin anew."
+                    " start again."
                 )
             for row in reader:
                 self._take(row, reader.line_num)
@@ -124,7 +124,7 @@ class Lines(Generic[R]):
         self.records[record.key] = record
 
     def _mend(self) -> None:
-        """Cut off half a line at the end, if it is still there."""
+        """Cut off an incomplete last line."""
         if self.path.exists() and not self.path.read_bytes()[self._whole :].endswith(b"\n"):
             os.truncate(self.path, self._whole)
 
@@ -166,7 +166,7 @@ class Store(Lines[Record]):
         return sorted(found, key=lambda one: one.split)
 
     def others(self, keys: Iterable[Key]) -> int:
-        """How many of these records another state of the library has computed."""
+        """The number of these records that another version of the library's code computed."""
         return sum(
             source() not in self.records[key].versions for key in keys if key in self.records
         )

@@ -1,4 +1,4 @@
-"""The paper's tables in Markdown: its figures, ours by its protocol, ours by our own search."""
+"""The paper's tables in Markdown: published results, the paper's protocol, and motlm's search."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def cell(records: Sequence[Record], scale: float, pick: Callable[[Record], float | None]) -> str:
-    """Mean and standard deviation over the splits; their number where it is not ten."""
+    """Mean and standard deviation over the splits, with their number if it is not ten."""
     values = [value for one in records if (value := pick(one)) is not None]
     if not values:
         return ""
@@ -50,7 +50,7 @@ def _printed(value: float, scale: float, digits: int) -> str:
 
 
 def paired(ours: Sequence[Record], theirs: Sequence[Record], scale: float) -> str:
-    """Mean difference over the splits that both have, and on how many ours is better, equal, worse."""
+    """Mean difference over common splits, and numbers of splits with better/equal/worse scores."""
     other = {one.split: one.test for one in theirs}
     gaps = np.array([one.test - other[one.split] for one in ours if one.split in other])
     if not len(gaps):
@@ -167,7 +167,7 @@ def real(store: Store, task: str) -> str:
 
 
 def _rivals(store: Store, task: str) -> str:
-    """The other methods of the paper's table, and the mixture against them on the same splits."""
+    """The other methods of the paper's table, and the mixture minus each on the same splits."""
     scale, digits = (100.0, 2) if task == "classification" else (1.0, 2)
     header = [
         "data set",
@@ -175,7 +175,7 @@ def _rivals(store: Store, task: str) -> str:
         "paper",
         "ours, paper's preparation",
         "ours, sound preparation",
-        "motlm auto less it, paper's",
+        "motlm auto minus it, paper's",
         "sound",
     ]
     rows = []
@@ -216,7 +216,7 @@ def _mean(records: Sequence[Record], scale: float) -> str:
 
 
 def peers(store: Store) -> str:
-    """Every method on every set: mean test score, and the mixture against each, paired."""
+    """Every method on every set: mean test score, and paired differences from the mixture."""
     text = ""
     for task, names in plan.PEERS.items():
         scale = 100.0 if task == "classification" else 1.0
@@ -235,7 +235,7 @@ def peers(store: Store) -> str:
                 gaps.append([TITLES[data], *(paired(found[0], some, scale) for some in found[1:])])
             text += grid(header, rows) + "\n"
             text += (
-                "The mixture less each, and on how many splits it is better / equal / worse:\n\n"
+                "The mixture minus each, and numbers of splits where it is better/equal/worse:\n\n"
             )
             text += grid([header[0], *every], gaps) + "\n"
     run = {key.method for key in store.records}
@@ -248,10 +248,10 @@ def peers(store: Store) -> str:
 
 
 def verdicts(store: Store) -> str:
-    """Own search against the best column of the paper's own method, and against its Gaussian SVR,
-    in the paper's preparation.
+    """motlm's search against the best column of the paper's own method, and against its Gaussian
+    SVR, in the paper's preparation.
 
-    "auto" is chosen on validation rows; the best n on test rows, as the paper's best column is.
+    "auto" is selected on validation rows; the best n on test rows, like the paper's best column.
     """
     rows = []
     for data, columns in published.REAL.items():
@@ -292,14 +292,12 @@ def verdicts(store: Store) -> str:
 
 
 def _as_good(ours: float, theirs: float, scale: float) -> str:
-    """To the two digits that the paper prints."""
+    """Compared to the two digits that the paper prints."""
     return "yes" if round(scale * ours, 2) >= round(scale * theirs, 2) else "no"
 
 
 def fewer(store: Store, task: str) -> str:
-    """How often a fit ended with fewer localities than it was asked for, since no row belonged to
-    the others.
-    """
+    """How often a fit ended with fewer localities than requested, since some contained no rows."""
     asked = [
         one
         for one in store.records.values()

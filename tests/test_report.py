@@ -303,23 +303,29 @@ def test_a_person_can_use_it(tmp_path: Path) -> None:
         model, frame, y, tmp_path / "report.html", title="Credit", include_rows=True, max_rows=200
     )
     script = """
-      const whole = () => document.getElementById("said").textContent +
-      document.getElementById("answer").textContent; const first = whole(); const age =
-      document.getElementById("field-0"); age.value = "71.5"; age.dispatchEvent(new Event("input"));
-      const second = whole(); age.value = ""; age.dispatchEvent(new Event("input")); const empty =
-      whole(); document.getElementById("reset").click(); const again = whole(); const use =
-      [...document.querySelectorAll("#answer button")].find((b) => b.textContent === "Use these
-      values"); const label = document.getElementById("said").textContent; if (use) use.click();
-      const used = use ? document.getElementById("said").textContent : null; const body =
-      document.querySelector("#rows-table tbody"); const total = body.rows.length;
-      document.querySelectorAll("#rows-table th button")[5].click(); const ages =
-      [...body.rows].map((row) => Number(row.cells[5].textContent)); const only =
-      document.getElementById("only-ambiguous"); only.checked = true; only.dispatchEvent(new
-      Event("change")); const mouse = [...document.querySelectorAll("[onclick],
-      div[role=button]")].length; const charts = document.querySelectorAll(".chart
-      svg.main-svg").length; const wide = document.documentElement.scrollWidth <= innerWidth; return
-      { first, second, empty, again, total, ages, ambiguous: body.rows.length, mouse, charts, wide,
-      label, used };
+      const whole = () => document.getElementById("said").textContent + document.getElementById("answer").textContent;
+      const first = whole();
+      const age = document.getElementById("field-0");
+      age.value = "71.5"; age.dispatchEvent(new Event("input"));
+      const second = whole();
+      age.value = ""; age.dispatchEvent(new Event("input"));
+      const empty = whole();
+      document.getElementById("reset").click();
+      const again = whole();
+      const use = [...document.querySelectorAll("#answer button")].find((b) => b.textContent === "Use these values");
+      const label = document.getElementById("said").textContent;
+      if (use) use.click();
+      const used = use ? document.getElementById("said").textContent : null;
+      const body = document.querySelector("#rows-table tbody");
+      const total = body.rows.length;
+      document.querySelectorAll("#rows-table th button")[5].click();
+      const ages = [...body.rows].map((row) => Number(row.cells[5].textContent));
+      const only = document.getElementById("only-ambiguous");
+      only.checked = true; only.dispatchEvent(new Event("change"));
+      const mouse = [...document.querySelectorAll("[onclick], div[role=button]")].length;
+      const charts = document.querySelectorAll(".chart svg.main-svg").length;
+      const wide = document.documentElement.scrollWidth <= innerWidth;
+      return { first, second, empty, again, total, ages, ambiguous: body.rows.length, mouse, charts, wide, label, used };
     """
     out = opened(page, script, tmp_path)
     assert out["first"] == out["again"] != out["second"]

@@ -1,19 +1,25 @@
 """Mixtures of transparent local models: a few balls, a linear model in each, one outside."""
 
 from ._version import __version__
-from .estimators import LocalMixtureClassifier, LocalMixtureRegressor
-from .files import ModelFileError, load
-from .localities import Locality, LocalModel, Units
+from .errors import ModelFileError, MotlmError
+from .estimators import LocalMixtureClassifier, LocalMixtureRegressor, load
+from .inputs import TableNotes
+from .localities import Locality, LocalModel
+from .mixture import Mixture
 from .posterior import Posterior, Prior
+from .units import Units
 
 __all__ = [
     "LocalMixtureClassifier",
     "LocalMixtureRegressor",
     "LocalModel",
     "Locality",
+    "Mixture",
     "ModelFileError",
+    "MotlmError",
     "Posterior",
     "Prior",
+    "TableNotes",
     "Units",
     "__version__",
     "load",

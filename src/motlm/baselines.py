@@ -17,13 +17,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._typing import AnyArray, Array, Integers
+from .errors import InputError
 
 __all__ = ["ClusteredLinearClassifier", "ClusteredLinearRegressor", "LeagueOfExperts"]
 
 
 def _check_count(name: str, value: Any, least: int) -> None:
     if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer, at least {least}; got {value!r}.")
+        raise InputError(f"{name} must be an integer, at least {least}; got {value!r}.")
 
 
 class _Constant:

@@ -13,6 +13,7 @@ from scipy.special import betaincinv, gammaincc, gammaln
 from scipy.stats import binom
 
 from ._typing import Array, ArrayLike
+from .errors import InputError
 
 __all__ = [
     "best_c",
@@ -114,7 +115,7 @@ def binary_kl_inverse(q: ArrayLike, c: ArrayLike) -> Any:
     q, c = np.broadcast_arrays(np.asarray(q, dtype=float), np.asarray(c, dtype=float))
     _check_shares(q=q)
     if not (c >= 0).all():
-        raise ValueError(f"c must be a number >= 0; got {np.min(c)}.")
+        raise InputError(f"c must be a number >= 0; got {np.min(c)}.")
     rest = 1.0 - q
     with np.errstate(divide="ignore", invalid="ignore"):
         entropy = -np.where(q > 0, q * np.log(q), 0.0) - np.where(
@@ -163,7 +164,7 @@ def xi(n_rows: ArrayLike) -> Any:
     """
     m = np.asarray(n_rows, dtype=float)
     if not (m >= 1).all():
-        raise ValueError(f"n_rows must be at least 1; got {np.min(m)}.")
+        raise InputError(f"n_rows must be at least 1; got {np.min(m)}.")
     return (np.sqrt(2 * np.pi * m) * np.exp(_stirling_remainder(m)) * gammaincc(m + 1, m))[()]
 
 
@@ -248,7 +249,7 @@ def catoni(
     _check_delta(delta)
     c = np.asarray(c, dtype=float)
     if not (c > 0).all():
-        raise ValueError(f"c must be a number > 0; got {np.min(c)}.")
+        raise InputError(f"c must be a number > 0; got {np.min(c)}.")
     exponent = c * np.asarray(risk) + (np.asarray(kl, dtype=float) - np.log(delta)) / np.asarray(
         n_rows, dtype=float
     )
@@ -325,7 +326,7 @@ def clopper_pearson(errors: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> A
     _check_delta(delta)
     k, m = np.broadcast_arrays(np.asarray(errors, dtype=float), np.asarray(n_rows, dtype=float))
     if not ((k >= 0) & (k <= m) & (m >= 1)).all():
-        raise ValueError("errors must lie between 0 and n_rows, and n_rows be at least 1.")
+        raise InputError("errors must lie between 0 and n_rows, and n_rows be at least 1.")
     all_wrong = k == m
     return np.where(
         all_wrong, 1.0, betaincinv(k + 1, np.where(all_wrong, 1.0, m - k), 1.0 - np.asarray(delta))
@@ -367,7 +368,7 @@ def betting(losses: ArrayLike, delta: float) -> float:
     _check_delta(delta)
     x = np.asarray(losses, dtype=float)
     if x.ndim != 1 or not len(x) or not ((x >= 0) & (x <= 1)).all():
-        raise ValueError("losses must be a sequence of numbers between 0 and 1, at least one.")
+        raise InputError("losses must be a sequence of numbers between 0 and 1, at least one.")
     wanted = _bets(x, delta)
     low, high = float(x.mean()), 1.0
     for _ in range(_STEPS):
@@ -421,7 +422,7 @@ def betting_reduction(losses: ArrayLike, baseline: ArrayLike, delta: float) -> f
         or not len(own)
         or not ((own >= 0) & (own <= 1) & (rival >= 0)).all()
     ):
-        raise ValueError(
+        raise InputError(
             "losses must be numbers between 0 and 1, and baseline as many numbers >= 0."
         )
     top = float(rival.max())
@@ -523,13 +524,13 @@ def rows_needed(share: ArrayLike, delta: ArrayLike) -> Any:
 def _check_delta(delta: ArrayLike, name: str = "delta") -> None:
     values = np.asarray(delta, dtype=float)
     if not ((values > 0) & (values < 1)).all():
-        raise ValueError(f"{name} must lie between 0 and 1; got {delta!r}.")
+        raise InputError(f"{name} must lie between 0 and 1; got {delta!r}.")
 
 
 def _check_shares(**shares: Array) -> None:
     for name, values in shares.items():
         if not ((values >= 0) & (values <= 1)).all():
-            raise ValueError(
+            raise InputError(
                 f"{name} must lie between 0 and 1; got"
                 f" {values[~((values >= 0) & (values <= 1))][0]}."
             )

@@ -37,6 +37,7 @@ class Combination(Protocol):
     """
 
     name: str
+    additive: bool  # whether it is the sum of the losses, each times its gate
 
     def value(self, omega: Array, losses: Array) -> Array: ...
 
@@ -124,6 +125,7 @@ class Sum:
     """
 
     name = "sum"
+    additive = True
 
     def value(self, omega: Array, losses: Array) -> Array:
         return np.asarray(np.einsum("ij,ij->j", gates(omega)[0], losses))
@@ -154,6 +156,7 @@ class AnyErrs:
     """
 
     name = "any"
+    additive = False
 
     def value(self, omega: Array, losses: Array) -> Array:
         outside = np.prod(1.0 - omega, axis=0)

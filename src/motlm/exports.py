@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array
+from .errors import InputError, MissingPackageError
 
 __all__ = ["ExportError", "to_onnx", "to_python", "to_sql"]
 
@@ -96,7 +97,7 @@ def to_python(model: Any, name: str = "predict") -> str:
     ValueError.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise ValueError(f"name must be a Python name; got {name!r}.")
+        raise InputError(f"name must be a Python name; got {name!r}.")
     one = _numbers(model, (*_EUCLIDEAN, *_MANHATTAN, "chebyshev"))
     place = {j: k for k, j in enumerate(one.used)}
     lines = [
@@ -114,7 +115,7 @@ def to_python(model: Any, name: str = "predict") -> str:
                 "    if value is None or value != value or value in (float('inf'), float('-inf')):"
             )
             lines.append(
-                f"        raise ValueError({f'column {column!r} is missing or infinite'!r})"
+                f"        raise InputError({f'column {column!r} is missing or infinite'!r})"
             )
             if start in place:
                 lines.append(
@@ -125,12 +126,12 @@ def to_python(model: Any, name: str = "predict") -> str:
         known = tuple(levels)
         lines.append(f"    value = row[{column!r}]")
         lines.append("    if value is None or value != value:")
-        lines.append(f"        raise ValueError({f'column {column!r} is missing'!r})")
+        lines.append(f"        raise InputError({f'column {column!r} is missing'!r})")
         lines.append(f"    known = value in {known!r}")
         if one.unknown == "error":
             lines.append("    if not known:")
             lines.append(
-                f"        raise ValueError({f'column {column!r}: unknown category '!r} +"
+                f"        raise InputError({f'column {column!r}: unknown category '!r} +"
                 " repr(value))"
             )
         for k, level in enumerate(known[1:]):
@@ -260,7 +261,7 @@ def to_onnx(model: Any) -> Any:
     try:
         from onnx import TensorProto, checker, helper, numpy_helper
     except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'motlm[onnx]'") from error
+        raise MissingPackageError("to_onnx needs onnx: pip install 'motlm[onnx]'") from error
     if model._columns.has_text:
         raise ExportError(
             "a model with columns of text cannot be exported to ONNX; encode them first, and fit on"

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import binom
 
 from ._typing import AnyArray, Array, Booleans
-from .rows import mixed
+from .rows import mix
 
 __all__ = ["Fingerprint", "row_keys"]
 
@@ -33,10 +33,10 @@ def row_keys(X: Array, target: Array | None = None) -> AnyArray:
                 np.uint32
             )  # + 0.0 turns -0.0 into 0.0
         bits = (bits + np.uint32(1 << (_DROPPED - 1))) >> np.uint32(_DROPPED)
-        odd = mixed(np.array([j + 1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(
+        odd = mix(np.array([j + 1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(
             1
         )
-        key = mixed((key ^ bits.astype(np.uint64)) * odd)
+        key = mix((key ^ bits.astype(np.uint64)) * odd)
     return key
 
 
@@ -63,7 +63,7 @@ class Fingerprint:
             float(np.std(target)),
         )
 
-    def joined(self, other: Fingerprint) -> Fingerprint:
+    def join(self, other: Fingerprint) -> Fingerprint:
         """Of the rows of both; mean and deviation of the target, and how often rows are equal, stay
         those of this one.
         """

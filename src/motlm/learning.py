@@ -5,76 +5,28 @@ is chosen.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
 
-from . import prediction
-from ._typing import Array, Integers
-from .localities import Units
-from .objective import BLOCK, lookup_of
+from ._typing import Array, Booleans, Integers
+from .geometry import radii
+from .objective import BLOCK
 from .optimize import Record, Solution
+from .overlap import Overlap
 from .posterior import Posterior
-from .problem import Problem, Table
+from .problem import Problem, Recipe, Table
 from .rows import Rows, held_out
-from .search import Search, catoni_bound
+from .search import Search
+from .targets import Target
 from .watch import Watch
 
-__all__ = ["ByAccuracy", "ByR2", "Found", "Judge", "Learning", "Outcome", "chosen", "in_vain"]
+__all__ = ["Found", "Learning", "Outcome", "choose", "is_futile"]
 
-PATIENCE = 2  # sizes that bring nothing before growth ends
+PATIENCE = 2  # sizes without improvement before growth ends
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
-
-
-class Judge(Protocol):
-    """What speaks for a solution."""
-
-    stratify: bool  # whether held-out rows are to have the classes in the same shares
-
-    def score(self, said: Array, rows: Rows) -> float:
-        """Of what was said of rows with standardized targets; the larger the better."""
-
-    def losses(self, said: Array, rows: Rows) -> Array:
-        """Of each row."""
-
-    def bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
-        """On the risk, or something that ranks like one, from the training rows alone."""
-
-
-class ByAccuracy:
-    stratify = True
-
-    def score(self, said: Array, rows: Rows) -> float:
-        return float(
-            accuracy_score(rows.target, np.where(said > 0, 1.0, -1.0), sample_weight=rows.weight)
-        )
-
-    def losses(self, said: Array, rows: Rows) -> Array:
-        return np.asarray(np.where(said > 0, 1.0, -1.0) != rows.target, dtype=float)
-
-    def bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
-        return catoni_bound(solution.objective, solution.inverse_temperature, n_rows, n_choices)
-
-
-class ByR2:
-    stratify = False
-
-    def score(self, said: Array, rows: Rows) -> float:
-        if len(rows) < 2:
-            return -float(np.average(self.losses(said, rows), weights=rows.weight))
-        return float(r2_score(rows.target, said, sample_weight=rows.weight))
-
-    def losses(self, said: Array, rows: Rows) -> Array:
-        return np.asarray((said - rows.target) ** 2, dtype=float)
-
-    def bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
-        """The objective: no bound is known for the squared loss, but at one lambda it ranks like
-        one.
-        """
-        return solution.objective
 
 
 @dataclass(frozen=True)
@@ -90,7 +42,7 @@ class Found:
 @dataclass(frozen=True)
 class Outcome:
     """The minima found for one number of localities and one inverse temperature, best first, and
-    what speaks for them.
+    their selection criterion.
     """
 
     solutions: list[Solution]
@@ -104,9 +56,9 @@ class Outcome:
         return self.solutions[0].posterior.n_localities
 
 
-def chosen(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: float) -> Outcome:
-    """Of the number of localities that held-out rows like best, the smallest lambda that they do
-    not tell from the best.
+def choose(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: float) -> Outcome:
+    """Of the number of localities that does best on held-out rows, the smallest lambda that is not
+    significantly worse on them than the best.
 
     That is Breiman's rule of a standard error, paired: the difference of two models' losses on the
     same rows has a much smaller standard error than either loss. Where the best has a ball around
@@ -136,8 +88,8 @@ def chosen(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
     return best
 
 
-def in_vain(outcomes: Sequence[Outcome]) -> bool:
-    """Whether the last few sizes have brought nothing."""
+def is_futile(outcomes: Sequence[Outcome]) -> bool:
+    """Whether the last few sizes gave no improvement."""
     sizes = sorted({outcome.n_localities for outcome in outcomes})
     if len(sizes) <= PATIENCE:
         return False
@@ -156,122 +108,137 @@ def in_vain(outcomes: Sequence[Outcome]) -> bool:
 class Learning:
     """How a fit goes, whatever its rows."""
 
-    judge: Judge
+    recipe: Recipe
     temperatures: tuple[float, ...]
-    # where minima are looked for, if larger inverse temperatures are wanted: the objective is
-    # smoother there
-    anchor: float
-    standard_errors: (
-        float  # by which a smaller lambda may seem worse on held-out rows than the best
-    )
     select: str  # "held-out" or "bound"
     validation_fraction: float
-    overlap: str
+    overlap: Overlap
     options: dict[str, Any]  # of the search
     watch: Watch
     rng: np.random.Generator
-    records: list[Record] = field(
-        default_factory=list
-    )  # of every number of localities and lambda that was tried
+    # of every number of localities and lambda that was tried
+    records: list[Record] = field(default_factory=list)
+
+    @property
+    def target(self) -> Target:
+        return self.recipe.target
 
     def learn(
         self,
         table: Table,
         whole: Problem,
-        problem_of: Callable[[Table], Problem],
         sizes: list[int],
         before: tuple[Posterior, float] | None,
         validation: Table | None,
     ) -> Found:
         """Choose n and lambda, if there is a choice, and search on all rows.
 
-        `whole` is the problem of the table, `problem_of` makes that of some of its rows. `before`
-        is a posterior to go on from, with its lambda; `validation` are rows to choose by.
+        `whole` is the problem of the table. `before` is a posterior to go on from, with its lambda;
+        `validation` are rows to choose by.
         """
         temperatures = sorted(self.temperatures, reverse=True)
         if before is not None and (len(temperatures) == 1 or before[1] in temperatures):
             temperatures = [before[1]] if before[1] in temperatures else temperatures
             n = min(before[0].n_localities, max(sizes)) if len(sizes) > 1 else sizes[0]
             self.watch.plan(2)
-            return self._finish(
-                whole, self._searching(whole).resume(n, temperatures[0], before[0], self.rng)
-            )
+            search = self._search(whole)
+            return self._finish(whole, search.resume(n, temperatures[0], before[0], self.rng))
         problem, held = whole, None
         if len(sizes) * len(temperatures) > 1 and self.select == "held-out":
             if validation is not None:
                 held = whole.rows_of(validation.X, validation.target, validation.weight)
             else:
-                mask = held_out(
-                    table.target, self.validation_fraction, stratify=self.judge.stratify
-                )
-                if mask is None or (whole.points is None and min(sizes) > (~mask).sum()):
-                    _warn_of_few(len(table.X), sizes, temperatures)
+                part = self._hold_out(table, sizes, temperatures)
+                if part is None:
                     sizes, temperatures = sizes[:1], temperatures[-1:]
                 else:
-                    rest = table.part(mask)
-                    problem = problem_of(table.part(~mask))
-                    held = problem.rows_of(rest.X, rest.target, rest.weight)
-                    sizes = [n for n in sizes if whole.points is not None or n <= (~mask).sum()]
-        outcomes = self._explored(problem, held, sizes, temperatures)
-        best = chosen(outcomes, None if held is None else held.weight, self.standard_errors)
+                    problem, held, sizes = part
+        outcomes = self._explore(problem, held, sizes, temperatures)
+        weight = None if held is None else held.weight
+        best = choose(outcomes, weight, self.target.standard_errors)
         if self.watch.over() and problem is not whole:
             return self._finish(problem, best.solutions)
         seeds = best.solutions[:1]  # what was chosen, if on these rows
         if problem is not whole:  # the same localities, in the units of all rows
-            seeds = [
-                replace(one, posterior=whole.from_units(one.posterior, problem.units))
+            moved = [
+                whole.translate(one.posterior, problem.inputs, problem.target)
                 for one in best.solutions
             ]
+            pairs = zip(best.solutions, moved, strict=True)
+            seeds = [replace(one, posterior=posterior) for one, posterior in pairs]
         return self._finish(whole, seeds)
 
-    def _explored(
+    def _hold_out(
+        self, table: Table, sizes: list[int], temperatures: list[float]
+    ) -> tuple[Problem, Rows, list[int]] | None:
+        """The problem of some rows, the others to choose by, and the sizes that remain; None, with
+        a warning, where there are too few rows.
+        """
+        learned = self.recipe.geometry.learned
+        mask = held_out(table.target, self.validation_fraction, stratify=self.target.stratify)
+        if mask is None or (learned and min(sizes) > (~mask).sum()):
+            _warn_of_few(len(table.X), sizes, temperatures)
+            return None
+        rest = table.part(mask)
+        problem = self.recipe.problem(table.part(~mask))
+        held = problem.rows_of(rest.X, rest.target, rest.weight)
+        return problem, held, [n for n in sizes if not learned or n <= (~mask).sum()]
+
+    def _explore(
         self, problem: Problem, held: Rows | None, sizes: list[int], temperatures: list[float]
     ) -> list[Outcome]:
-        """The minima for every number of localities and inverse temperature, as far as time allows."""
-        search = self._searching(problem)
-        ladder = (
-            range(max(sizes) + 1) if search.grows else sizes
-        )  # a mixture of n grows from one of n - 1
+        """The minima for every number of localities and lambda, as far as time allows."""
+        search = self._search(problem)
+        # a mixture of n grows from one of n - 1
+        ladder = range(max(sizes) + 1) if search.grows else sizes
         self.watch.plan(
             sum(search.cost(n, len(temperatures) if n in sizes else 1) for n in ladder) + 1
         )
-        widest = min(max(temperatures), 2.0 * self.anchor) if search.grows else max(temperatures)
-        anchor = min(widest, self.anchor)
+        widest = (
+            min(max(temperatures), 2.0 * self.target.anchor) if search.grows else max(temperatures)
+        )
+        anchor = min(widest, self.target.anchor)
         outcomes: list[Outcome] = []
         leaders: list[Solution] = []
         for n in ladder:
-            if outcomes and (self.watch.over() or in_vain(outcomes)):
+            if outcomes and (self.watch.over() or is_futile(outcomes)):
                 break
             leaders = search.explore(n, anchor if n <= _FEW else widest, self.rng, leaders)
             if n not in sizes:
                 continue
             for solutions in search.along(leaders, temperatures, self.rng).values():
-                outcome = self._outcome(problem, held, solutions, len(sizes) * len(temperatures))
+                outcome = self._judge(problem, held, solutions, len(sizes) * len(temperatures))
                 outcomes.append(outcome)
                 for rank, one in enumerate(outcome.solutions):
                     self.records.append(
-                        _record("search", rank, one, problem.units, outcome if rank == 0 else None)
+                        _record("search", rank, one, problem.target, outcome if rank == 0 else None)
                     )
         return outcomes
 
-    def _outcome(
+    def _judge(
         self, problem: Problem, held: Rows | None, solutions: list[Solution], n_choices: int
     ) -> Outcome:
         ranked = sorted(solutions, key=lambda one: one.objective)
         posterior = ranked[0].posterior
-        radius = prediction.radii(lookup_of(problem.vicinity, posterior))
-        enveloped = bool((_rows_inside(problem, posterior, radius) == len(problem.rows)).any())
+        radius = radii(problem.geometry, posterior)
+        inside = _count_rows(problem, posterior, radius)
+        enveloped = bool((inside == len(problem.rows)).any())
         if held is None:
-            bound = self.judge.bound(ranked[0], float(problem.rows.weight.sum()), n_choices)
+            bound = self.target.bound(ranked[0], float(problem.rows.weight.sum()), n_choices)
             return Outcome(ranked, None, np.empty(0), (-bound,), enveloped)
-        said = prediction.spoken(
-            prediction.route(problem.vicinity, posterior, radius, held), self.overlap
-        )
-        risk = (
-            replace(problem, rows=held).objective(posterior.n_localities, 1.0).gibbs_risk(posterior)
-        )
-        score = self.judge.score(said, held)
-        return Outcome(ranked, score, self.judge.losses(said, held), (score, -risk), enveloped)
+        scores = self._scores(problem, posterior, radius, held)
+        objective = replace(problem, rows=held).objective(posterior.n_localities, 1.0)
+        score = self.target.judge(scores, held)
+        merit = (score, -objective.gibbs_risk(posterior))
+        return Outcome(ranked, score, self.target.losses(scores, held), merit, enveloped)
+
+    def _scores(self, problem: Problem, posterior: Posterior, radius: Array, rows: Rows) -> Array:
+        """Of the answers to some rows, standardized."""
+        mean, distance = problem.geometry.scores_and_distances(posterior, rows)
+        member = _contain(distance, radius)
+        applicable = np.concatenate([member, ~member.any(axis=0)[None]])
+        used = self.overlap.used(distance, member)
+        return self.overlap.combine(mean, used, applicable)
 
     def _finish(self, problem: Problem, seeds: Sequence[Solution]) -> Found:
         """The best of these minima, searched to the end on all rows, without localities that no row
@@ -279,59 +246,57 @@ class Learning:
         """
         n, temperature = seeds[0].posterior.n_localities, seeds[0].inverse_temperature
         objective = problem.objective(n, temperature)
-        ends = self._searching(problem).polish(
-            objective, [seed.posterior for seed in seeds], tol=None
-        )
-        every = [self._without_dead(Found(end, problem, list(range(n)), n)) for end in ends]
+        ends = self._search(problem).polish(objective, [seed.posterior for seed in seeds], tol=None)
+        every = [self._drop_empty(Found(end, problem, list(range(n)), n)) for end in ends]
         every.sort(key=lambda found: found.solution.objective)
         self.records.extend(
-            _record("final", rank, one.solution, problem.units) for rank, one in enumerate(every)
+            _record("final", rank, one.solution, problem.target) for rank, one in enumerate(every)
         )
         self.watch.say(f"n = {n}, lambda' = {temperature:g}, all rows", every[0].solution.objective)
         return every[0]
 
-    def _without_dead(self, found: Found) -> Found:
-        """Drop the localities that no row belongs to, search on without them, until all have rows."""
+    def _drop_empty(self, found: Found) -> Found:
+        """Drop the localities without rows, search on without them, until all have rows."""
         solution, problem = found.solution, found.problem
-        radius = prediction.radii(lookup_of(problem.vicinity, solution.posterior))
-        alive = [int(i) for i in np.flatnonzero(_rows_inside(problem, solution.posterior, radius))]
+        radius = radii(problem.geometry, solution.posterior)
+        alive = [int(i) for i in np.flatnonzero(_count_rows(problem, solution.posterior, radius))]
         if len(alive) == solution.posterior.n_localities:
             return found
         fewer = problem.keep(alive)
         objective = fewer.objective(len(alive), solution.inverse_temperature)
-        [again] = self._searching(fewer).polish(
-            objective, [solution.posterior.keep(alive)], tol=None
-        )
+        [again] = self._search(fewer).polish(objective, [solution.posterior.keep(alive)], tol=None)
         again = replace(again, n_iter=solution.n_iter + again.n_iter)
-        return self._without_dead(
-            Found(again, fewer, [found.kept[i] for i in alive], found.searched)
-        )
+        return self._drop_empty(Found(again, fewer, [found.kept[i] for i in alive], found.searched))
 
-    def _searching(self, problem: Problem) -> Search:
+    def _search(self, problem: Problem) -> Search:
         return Search(
             objective=problem.objective,
-            points=problem.points,
             free=problem.free,
             watch=self.watch,
-            grows=problem.points is None
+            grows=problem.geometry.learned
             and problem.prior.alike
             and self.options["solver"] == "lbfgs",
             **self.options,
         )
 
 
-def _rows_inside(problem: Problem, posterior: Posterior, radius: Array) -> Integers:
-    """How many rows each ball contains."""
+def _contain(distance: Array, radius: Array) -> Booleans:
+    return np.asarray(distance <= np.where(radius > 0, radius, -1.0)[:, None])
+
+
+def _count_rows(problem: Problem, posterior: Posterior, radius: Array) -> Integers:
+    """How many rows each locality contains."""
     count = np.zeros(len(radius), dtype=np.intp)
     for rows in problem.rows.blocks(BLOCK):
-        count += prediction.route(problem.vicinity, posterior, radius, rows).member.sum(axis=1)
+        _, distance = problem.geometry.scores_and_distances(posterior, rows)
+        count += _contain(distance, radius).sum(axis=1)
     return count
 
 
 def _record(
-    stage: str, rank: int, solution: Solution, units: Units, outcome: Outcome | None = None
+    stage: str, rank: int, solution: Solution, target: Target, outcome: Outcome | None = None
 ) -> Record:
-    unit = units.target_scale**2
+    unit = target.scale**2
     return Record(
         stage,
         solution.posterior.n_localities,
@@ -353,5 +318,5 @@ def _warn_of_few(n_rows: int, sizes: list[int], temperatures: list[float]) -> No
         f"{n_rows} distinct rows are too few to hold some out and choose {what}; the smallest, "
         + (f"{min(sizes)} and " if len(sizes) > 1 else "")
         + f"{min(temperatures):g}, is used. Give one number to choose it yourself.",
-        stacklevel=5,
+        stacklevel=7,
     )

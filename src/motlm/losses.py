@@ -2,7 +2,7 @@
 partials.
 
 A loss is one class with `value_and_partials(y, mean, variance) -> (value, d/dmean, d/dvariance)`;
-add it to LOSSES and the tests' laws run over it.
+add it to LOSSES and the tests run over it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from ._typing import Array
 from .special import normal_cdf_and_density
 
 __all__ = ["LOSSES", "Loss", "LossPartials", "OffBy", "Squared", "ZeroOne"]
+
+_LEAST_VARIANCE = 1e-3  # of a roughly fitted score
 
 
 class LossPartials(NamedTuple):
@@ -29,8 +31,12 @@ class Loss(Protocol):
     """What the objective asks of a loss."""
 
     name: str
+    closed_form: bool  # whether the best models, given the memberships, have a closed form
 
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials: ...
+
+    def rough_variance(self, residual: float) -> float:
+        """Of the score of a roughly fitted model, whose mean squared residual is given."""
 
 
 class ZeroOne:
@@ -46,6 +52,10 @@ class ZeroOne:
     """
 
     name = "zero-one"
+    closed_form = False
+
+    def rough_variance(self, residual: float) -> float:
+        return max(residual, _LEAST_VARIANCE)
 
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
         per_scale = np.sqrt(variance)
@@ -73,6 +83,10 @@ class Squared:
     """
 
     name = "squared"
+    closed_form = True
+
+    def rough_variance(self, residual: float) -> float:
+        return 0.0  # certain: its variance would only add to the loss
 
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
         residual = mean - y
@@ -99,6 +113,10 @@ class OffBy:
     """
 
     name = "off by"
+    closed_form = False
+
+    def rough_variance(self, residual: float) -> float:
+        return max(residual, _LEAST_VARIANCE)
 
     def __init__(self, tolerance: float = 1.0) -> None:
         self.tolerance = tolerance

@@ -1,4 +1,5 @@
-"""What training minimizes, L_S(Q) + KL(Q || P) / lambda, with its gradient, as sums over blocks of rows.
+"""What training minimizes, L_S(Q) + KL(Q || P) / lambda, with its gradient, as sums over blocks of
+rows.
 
     L_S(Q) = sum_rows weight [ sum_i omega_i l_i + prod_i (1 - omega_i) l_ext ] / sum_rows weight
 
@@ -11,76 +12,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from . import divergence
 from ._typing import Array
 from .combinations import SUM, Combination, gates
+from .geometry import Geometry, lookup_of
+from .lookup import Lookup, Place
 from .losses import Loss
 from .posterior import Posterior, Prior
 from .rows import Rows
-from .vicinity import Lookup, Place, Table, theta_tables, upsilon_tables
 
 __all__ = [
-    "VICINITIES",
+    "BLOCK",
     "BlockSums",
-    "KnownCenters",
-    "LearnedCenters",
     "Located",
     "Objective",
     "Sums",
-    "Vicinity",
     "block_loss",
     "block_sums",
     "locate",
-    "lookup_of",
-    "models_and_distances",
+    "solve_models",
     "variances",
-    "with_best_models",
 ]
 
 BLOCK = 8192  # rows; tuned: a block's arrays stay in a second-level cache for a few localities
-
-
-class Vicinity(Protocol):
-    """How far a row is from a center, and what the membership is there."""
-
-    learned: bool
-    parameters: tuple[
-        str, ...
-    ]  # fields of the posterior that a table has partials for, in its order
-
-    def tables(self, posterior: Posterior) -> list[Table]: ...
-
-
-class KnownCenters:
-    """Centers are given, and with them the rows' distances, in any metric: membership is theta."""
-
-    learned = False
-    parameters: tuple[str, ...] = ("radius_shape", "radius_rate")
-
-    def tables(self, posterior: Posterior) -> list[Table]:
-        return theta_tables(posterior.radius_shape, posterior.radius_rate)
-
-
-class LearnedCenters:
-    """Centers are Gaussian: membership is upsilon of the Euclidean distance to the mean center."""
-
-    learned = True
-    parameters: tuple[str, ...] = ("center_scale", "radius_shape", "radius_rate")
-
-    def tables(self, posterior: Posterior) -> list[Table]:
-        return upsilon_tables(
-            posterior.center.shape[1],
-            posterior.center_scale,
-            posterior.radius_shape,
-            posterior.radius_rate,
-        )
-
-
-VICINITIES: tuple[Vicinity, ...] = (KnownCenters(), LearnedCenters())
 
 
 class BlockSums(NamedTuple):
@@ -94,43 +52,11 @@ class BlockSums(NamedTuple):
     moments: Array  # (4, n_parts) of the look-up
 
 
-def lookup_of(vicinity: Vicinity, posterior: Posterior, dtype: Any = np.float64) -> Lookup:
-    """The memberships of all localities, for rows to look up."""
-    return Lookup.of(vicinity.tables(posterior), dtype)
-
-
-def models_and_distances(
-    vicinity: Vicinity, posterior: Posterior, rows: Rows
-) -> tuple[Array, Array]:
-    """Mean score of each model, (n_localities + 1, n_rows), and distance from each center,
-    (n_localities, n_rows).
-
-    Rounding enters a learned center's distance through its square, in which memberships are smooth,
-    so that it does no harm.
+def variances(posterior: Posterior, norm2: Array) -> Array:
+    """Variance of each model's score, (n_localities + 1, n_rows), from the squared norms of the
+    rows' features.
     """
-    n = posterior.n_localities
-    if not vicinity.learned:
-        mean = posterior.coef @ rows.features.T
-        mean += posterior.intercept[:, None]
-        return mean, np.array(rows.distance.T, order="C")
-    if rows.coordinates is rows.features:  # one product for both
-        both = np.concatenate([posterior.coef, -2.0 * posterior.center]) @ rows.features.T
-        mean, distance = both[: n + 1], both[n + 1 :]
-    else:
-        mean, distance = (
-            posterior.coef @ rows.features.T,
-            -2.0 * posterior.center @ rows.coordinates.T,
-        )
-    mean += posterior.intercept[:, None]
-    distance += rows.coordinates_norm2
-    distance += np.einsum("ij,ij->i", posterior.center, posterior.center)[:, None]
-    np.maximum(distance, 0.0, out=distance)
-    return mean, np.sqrt(distance, out=distance)
-
-
-def variances(posterior: Posterior, rows: Rows) -> Array:
-    """Variance of each model's score, (n_localities + 1, n_rows)."""
-    variance = np.multiply.outer(posterior.coef_scale**2, rows.features_norm2)
+    variance = np.multiply.outer(posterior.coef_scale**2, norm2)
     variance += (posterior.intercept_scale**2)[:, None]
     return variance
 
@@ -143,8 +69,8 @@ class Located(NamedTuple):
     omega: Array  # (n_localities, n_rows), probability of membership
 
 
-def locate(vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows) -> Located:
-    mean, distance = models_and_distances(vicinity, posterior, rows)
+def locate(geometry: Geometry, lookup: Lookup, posterior: Posterior, rows: Rows) -> Located:
+    mean, distance = geometry.scores_and_distances(posterior, rows)
     place = lookup.place(distance)
     return Located(mean, place, lookup.look_up(lookup.value, place))
 
@@ -152,21 +78,23 @@ def locate(vicinity: Vicinity, lookup: Lookup, posterior: Posterior, rows: Rows)
 def block_loss(
     loss: Loss,
     combination: Combination,
-    vicinity: Vicinity,
+    geometry: Geometry,
     lookup: Lookup,
     posterior: Posterior,
     rows: Rows,
 ) -> float:
     """The weighted sum of the loss over a block of rows."""
-    mean, _, omega = locate(vicinity, lookup, posterior, rows)
-    value = loss.value_and_partials(rows.target, mean, variances(posterior, rows)).value
+    mean, _, omega = locate(geometry, lookup, posterior, rows)
+    value = loss.value_and_partials(
+        rows.target, mean, variances(posterior, rows.features_norm2)
+    ).value
     return float(rows.weight @ combination.value(omega, value))
 
 
 def block_sums(
     loss: Loss,
     combination: Combination,
-    vicinity: Vicinity,
+    geometry: Geometry,
     lookup: Lookup,
     posterior: Posterior,
     rows: Rows,
@@ -178,7 +106,7 @@ def block_sums(
 
     Parameters
     ----------
-    loss, combination, vicinity, posterior, rows
+    loss, combination, geometry, posterior, rows
         As in `Objective`.
     lookup : Lookup
         Of the posterior's localities, by `Objective.lookup`.
@@ -197,19 +125,20 @@ def block_sums(
     >>> from motlm.combinations import SUM
     >>> from motlm.datasets import make_clf_case1
     >>> from motlm.losses import ZeroOne
-    >>> from motlm.objective import LearnedCenters, Objective, block_sums
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.objective import Objective, block_sums
     >>> from motlm.rows import Rows
     >>> from motlm.starts import one_model
     >>> X, y = make_clf_case1(200, random_state=0)
-    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
-    >>> law = one_model(objective.rows, unit_scale=False)
-    >>> sums = block_sums(objective.loss, SUM, objective.vicinity, objective.lookup(law), law, objective.rows)
-    >>> abs(sums.loss / 200 - objective.gibbs_risk(law)) < 1e-12, sums.partials.coef.shape
+    >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> posterior = one_model(objective, unit_scale=False)
+    >>> sums = block_sums(objective.loss, SUM, objective.geometry, objective.lookup(posterior), posterior, objective.rows)
+    >>> abs(sums.loss / 200 - objective.gibbs_risk(posterior)) < 1e-12, sums.partials.coef.shape
     (True, (1, 2))
     """
     n = posterior.n_localities
-    mean, place, omega = locate(vicinity, lookup, posterior, rows) if located is None else located
-    model = loss.value_and_partials(rows.target, mean, variances(posterior, rows))
+    mean, place, omega = locate(geometry, lookup, posterior, rows) if located is None else located
+    model = loss.value_and_partials(rows.target, mean, variances(posterior, rows.features_norm2))
     value, by_omega, gate = combination.value_and_partials(omega, model.value)
     total = float(rows.weight @ value)
     if not rows.unweighted:
@@ -217,7 +146,7 @@ def block_sums(
         by_omega *= rows.weight
     by_score = (
         np.empty((2 * n + 1, len(rows)), dtype=gate.dtype)
-        if vicinity.learned
+        if geometry.learned
         else np.empty_like(gate)
     )
     by_mean = np.multiply(gate, model.mean, out=by_score[: n + 1])
@@ -226,25 +155,17 @@ def block_sums(
         "intercept": by_mean.sum(axis=1),
         "coef_scale": 2.0 * posterior.coef_scale * (by_variance @ rows.features_norm2),
         "intercept_scale": 2.0 * posterior.intercept_scale * by_variance.sum(axis=1),
-        "center": np.zeros_like(posterior.center),
         "center_scale": np.zeros(n),
         "radius_shape": np.zeros(n),
         "radius_rate": np.zeros(n),
     }
-    if vicinity.learned:  # d/dc of omega(|c - x|) is slope (c - x), slope = d omega / d(D^2 / 2)
-        pull = np.multiply(by_omega, lookup.look_up(lookup.slope, place), out=by_score[n + 1 :])
-        if rows.coordinates is rows.features:
-            both = by_score @ rows.features
-            partials["coef"], pulled = both[: n + 1], both[n + 1 :]
-        else:
-            partials["coef"], pulled = by_mean @ rows.features, pull @ rows.coordinates
-        partials["center"] = pull.sum(axis=1)[:, None] * posterior.center - pulled
-    else:
-        partials["coef"] = by_mean @ rows.features
+    if geometry.learned:
+        np.multiply(by_omega, lookup.look_up(lookup.slope, place), out=by_score[n + 1 :])
+    partials |= geometry.partials(posterior, rows, by_score)
     return BlockSums(total, Posterior(**partials), lookup.moments(place, by_omega))
 
 
-def with_best_models(
+def solve_models(
     objective: Objective, posterior: Posterior, lookup: Lookup
 ) -> tuple[Posterior, list[Located]]:
     """For the squared loss: the posterior with the linear models that are best for its localities,
@@ -262,7 +183,7 @@ def with_best_models(
     norm2 = np.zeros(n + 1)
     places = []
     for rows in objective.rows.blocks(objective.block):
-        _, place, omega = locate(objective.vicinity, lookup, posterior, rows)
+        _, place, omega = locate(objective.geometry, lookup, posterior, rows)
         places.append((place, omega))
         gate, _ = gates(omega)
         gate *= rows.weight
@@ -326,8 +247,8 @@ class Objective:
     ----------
     loss : Loss
         One of `motlm.losses`.
-    vicinity : Vicinity
-        `KnownCenters()` or `LearnedCenters()`.
+    geometry : Geometry
+        One of `motlm.geometry`.
     prior : Prior
     rows : Rows
     inverse_temperature : float
@@ -341,19 +262,20 @@ class Objective:
     >>> from motlm import Prior
     >>> from motlm.datasets import make_clf_case1
     >>> from motlm.losses import ZeroOne
-    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.objective import Objective
     >>> from motlm.rows import Rows
     >>> from motlm.starts import one_model
     >>> X, y = make_clf_case1(200, random_state=0)
-    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
-    >>> law = one_model(objective.rows, unit_scale=False)
-    >>> value = objective.gibbs_risk(law) + objective.kl(law) / (4.0 * 200)
-    >>> abs(objective.value(law) - value) < 1e-12
+    >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> posterior = one_model(objective, unit_scale=False)
+    >>> value = objective.gibbs_risk(posterior) + objective.kl(posterior) / (4.0 * 200)
+    >>> abs(objective.value(posterior) - value) < 1e-12
     True
     """
 
     loss: Loss
-    vicinity: Vicinity
+    geometry: Geometry
     prior: Prior
     rows: Rows
     inverse_temperature: float
@@ -361,7 +283,7 @@ class Objective:
     combination: Combination = SUM
 
     def lookup(self, posterior: Posterior) -> Lookup:
-        return lookup_of(self.vicinity, posterior, self.rows.features.dtype)
+        return lookup_of(self.geometry, posterior, self.rows.features.dtype)
 
     @property
     def total_weight(self) -> float:
@@ -384,13 +306,13 @@ class Objective:
         }
         loss, moments = 0.0, np.zeros(lookup.value.shape)
         for rows, one in zip(self.rows.blocks(self.block), known, strict=False):
-            sums = block_sums(self.loss, self.combination, self.vicinity, lookup, typed, rows, one)
+            sums = block_sums(self.loss, self.combination, self.geometry, lookup, typed, rows, one)
             loss += sums.loss
             moments += sums.moments
             for name, total in partials.items():
                 total += getattr(sums.partials, name)
         if posterior.n_localities:
-            partials |= zip(self.vicinity.parameters, lookup.parameter_sums(moments), strict=True)
+            partials |= zip(self.geometry.parameters, lookup.parameter_sums(moments), strict=True)
         return Sums(loss, Posterior(**partials))
 
     def kl(self, posterior: Posterior) -> float:
@@ -404,7 +326,7 @@ class Objective:
         blocks = self.rows.blocks(self.block)
         return (
             sum(
-                block_loss(self.loss, self.combination, self.vicinity, lookup, typed, rows)
+                block_loss(self.loss, self.combination, self.geometry, lookup, typed, rows)
                 for rows in blocks
             )
             / self.total_weight
@@ -451,7 +373,7 @@ class Objective:
         )
         total = float(coef.value.sum() + intercept.value.sum() + radius.value.sum())
         center, center_scale = np.zeros_like(posterior.center), np.zeros(n)
-        if self.vicinity.learned:
+        if self.geometry.learned:
             place = divergence.gaussian(
                 posterior.center, posterior.center_scale, prior.center, prior.center_scale
             )

@@ -1,22 +1,29 @@
-"""One search from one start, by either of two solvers."""
+"""One search from one start, by L-BFGS."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from ._typing import Array
-from .combinations import Sum
-from .losses import Squared
-from .objective import Objective, with_best_models
+from .lookup import Lookup
+from .objective import Objective, solve_models
 from .posterior import Packing, Posterior
-from .vicinity import Lookup
 
-__all__ = ["SOLVERS", "Record", "Solution", "eliminates", "lbfgs", "nadam", "value_at"]
+__all__ = [
+    "Record",
+    "Solution",
+    "Solver",
+    "eliminates",
+    "lbfgs",
+    "never",
+    "solution_at",
+    "value_at",
+]
 
 
 @dataclass(frozen=True)
@@ -42,13 +49,14 @@ class Solution:
     >>> from motlm import Prior
     >>> from motlm.datasets import make_reg_case1
     >>> from motlm.losses import Squared
-    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.objective import Objective
     >>> from motlm.optimize import lbfgs
     >>> from motlm.rows import Rows
     >>> from motlm.starts import one_model
     >>> X, y = make_reg_case1(100, random_state=0)
-    >>> objective = Objective(Squared(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
-    >>> solution = lbfgs(objective, one_model(objective.rows, False), ["coef", "coef_scale", "intercept", "intercept_scale"])
+    >>> objective = Objective(Squared(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> solution = lbfgs(objective, one_model(objective, False), ["coef", "coef_scale", "intercept", "intercept_scale"])
     >>> solution.message, solution.n_iter
     ('closed form', 1)
     """
@@ -117,7 +125,7 @@ _RESCALED = 40  # steps after which the vector is scaled anew
 _MODELS = ("coef", "coef_scale", "intercept", "intercept_scale")
 
 
-def _solution(
+def solution_at(
     objective: Objective,
     posterior: Posterior,
     n_iter: int,
@@ -136,7 +144,7 @@ class _StopError(Exception):
     """Time is over, or the user wants to stop."""
 
 
-def _never() -> bool:
+def never() -> bool:
     return False
 
 
@@ -144,18 +152,15 @@ def eliminates(objective: Objective, free: Sequence[str]) -> bool:
     """Whether the linear models need no search: with the sum of squared losses they have closed
     forms.
     """
-    return (
-        isinstance(objective.loss, Squared)
-        and isinstance(objective.combination, Sum)
-        and set(_MODELS) <= set(free)
-    )
+    closed = objective.loss.closed_form and objective.combination.additive
+    return closed and set(_MODELS) <= set(free)
 
 
 def value_at(objective: Objective, start: Posterior, free: Sequence[str]) -> float:
     """The objective at a start, with the best models where they have closed forms."""
     lookup = objective.lookup(start)
     if eliminates(objective, free):
-        start, _ = with_best_models(objective, start, lookup)
+        start, _ = solve_models(objective, start, lookup)
     return objective.value(start, lookup)
 
 
@@ -165,7 +170,7 @@ def lbfgs(
     free: Sequence[str],
     max_iter: int = 1000,
     tol: float | None = None,
-    stop: Callable[[], bool] = _never,
+    stop: Callable[[], bool] = never,
 ) -> Solution:
     """scipy's L-BFGS-B on the packed posterior, positives as logarithms and kept within the range
     of the tables.
@@ -202,13 +207,14 @@ def lbfgs(
     >>> from motlm import Prior
     >>> from motlm.datasets import make_clf_case1
     >>> from motlm.losses import ZeroOne
-    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.objective import Objective
     >>> from motlm.optimize import lbfgs
     >>> from motlm.rows import Rows
     >>> from motlm.starts import one_model
     >>> X, y = make_clf_case1(200, random_state=0)
-    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
-    >>> start = one_model(objective.rows, unit_scale=False)
+    >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> start = one_model(objective, unit_scale=False)
     >>> solution = lbfgs(objective, start, ["coef", "coef_scale", "intercept", "intercept_scale"])
     >>> solution.converged, solution.objective < objective.value(start)
     (True, True)
@@ -217,8 +223,8 @@ def lbfgs(
     if eliminated:
         free = [name for name in free if name not in _MODELS]
         if start.n_localities == 0:
-            start, _ = with_best_models(objective, start, objective.lookup(start))
-            return _solution(objective, start, 1, True, "closed form")
+            start, _ = solve_models(objective, start, objective.lookup(start))
+            return solution_at(objective, start, 1, True, "closed form")
     packing = Packing(start, free)
     lower, upper = packing.bounds()
     best_vector = np.clip(packing.pack(start), lower, upper)
@@ -234,7 +240,7 @@ def lbfgs(
         posterior, located = packing.unpack(vector), None
         lookup = objective.lookup(posterior)
         if eliminated:
-            posterior, located = with_best_models(objective, posterior, lookup)
+            posterior, located = solve_models(objective, posterior, lookup)
         value, partials = objective.value_and_gradient(posterior, lookup, located)
         if value < best_value:
             best_value, best_vector = value, vector
@@ -293,138 +299,5 @@ def lbfgs(
     end = packing.unpack(best_vector)
     lookup = objective.lookup(end)
     if eliminated:
-        end, _ = with_best_models(objective, end, lookup)
-    return _solution(objective, end, len(values), converged, message, lookup)
-
-
-_NADAM_RATES = {
-    "center": 0.1,
-    "coef": 0.1,
-    "intercept": 0.1,
-    "center_scale": 0.005,
-    "coef_scale": 0.005,
-    "intercept_scale": 0.005,
-    "radius_shape": 2.0,
-    "radius_rate": 2.0,
-}
-_NADAM_BOUNDS = {
-    "center_scale": (1e-3, 1.0),
-    "coef_scale": (1e-4, 1.0),
-    "intercept_scale": (1e-4, 1.0),
-    "radius_shape": (2.0, 1000.0),
-    "radius_rate": (0.1, 1000.0),
-}
-_NADAM_CHECK = 40  # steps between looks at the stopping rules
-
-
-def nadam(
-    objective: Objective,
-    start: Posterior,
-    free: Sequence[str],
-    max_iter: int = 2000,
-    tol: float | None = None,
-    stop: Callable[[], bool] = _never,
-) -> Solution:
-    """The paper's solver: NAdam (Dozat, 2016) on the parameters themselves, with the learning rates
-    of its experiments.
-
-    Every 40 steps it stops when the objective fell by less than `tol` (default 0.05, as published)
-    relatively since the last look, or when the radii's variances add up to more than the number of
-    localities. The gradient is the exact one.
-
-    Parameters
-    ----------
-    objective : Objective
-    start : Posterior
-    free : sequence of str
-        Fields of the posterior that are searched; the others stay as in the start.
-    max_iter : int, default=2000
-        Most steps.
-    tol : float, default=None
-    stop : callable
-        Asked before each step; when it says True the search ends.
-
-    Returns
-    -------
-    Solution
-
-    Examples
-    --------
-    >>> from motlm import Prior
-    >>> from motlm.datasets import make_clf_case1
-    >>> from motlm.losses import ZeroOne
-    >>> from motlm.objective import LearnedCenters, Objective
-    >>> from motlm.optimize import nadam
-    >>> from motlm.rows import Rows
-    >>> from motlm.starts import one_model
-    >>> X, y = make_clf_case1(200, random_state=0)
-    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
-    >>> start = one_model(objective.rows, unit_scale=False)
-    >>> solution = nadam(objective, start, ["coef", "intercept", "intercept_scale"], max_iter=50)
-    >>> solution.n_iter, solution.objective < objective.value(start)
-    (50, True)
-    """
-    tol = 0.05 if tol is None else tol
-    beta1, beta2, decay, tiny = (
-        0.9,
-        0.999,
-        4e-3,
-        1e-8,
-    )  # PyTorch's defaults, which the published experiments used
-    posterior = _clipped(start, free)
-    first = {name: np.zeros_like(getattr(posterior, name)) for name in free}
-    second = {name: np.zeros_like(getattr(posterior, name)) for name in free}
-    product = 1.0
-    best_value, best_posterior = np.inf, posterior
-    last_look = np.inf
-    step, converged, message = 0, False, f"max_iter = {max_iter} steps done"
-    while step < max_iter:
-        if step and stop():
-            message = "stopped"
-            break
-        value, partials = objective.value_and_gradient(posterior)
-        if value < best_value:
-            best_value, best_posterior = value, posterior
-        if step % _NADAM_CHECK == 0 and step:
-            wide = (
-                float((posterior.radius_shape / posterior.radius_rate**2).sum())
-                > posterior.n_localities
-            )
-            if last_look - value < tol * abs(last_look) or wide:
-                converged, message = (
-                    True,
-                    ("the radii spread too far" if wide else "progress below tol"),
-                )
-                break
-        if step % _NADAM_CHECK == 0:
-            last_look = value
-        step += 1
-        now = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
-        later = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
-        product *= now
-        changed = {}
-        for name in free:
-            gradient = getattr(partials, name)
-            first[name] = beta1 * first[name] + (1.0 - beta1) * gradient
-            second[name] = beta2 * second[name] + (1.0 - beta2) * gradient**2
-            size = np.sqrt(second[name] / (1.0 - beta2**step)) + tiny
-            ahead = (1.0 - now) / (1.0 - product) * gradient + later / (
-                1.0 - product * later
-            ) * first[name]
-            changed[name] = getattr(posterior, name) - _NADAM_RATES[name] * ahead / size
-        posterior = _clipped(replace(posterior, **changed), free)
-    if message != "stopped" and not converged and objective.value(posterior) < best_value:
-        best_posterior = posterior
-    return _solution(objective, best_posterior, step, converged, message)
-
-
-def _clipped(posterior: Posterior, free: Sequence[str]) -> Posterior:
-    bounded = {
-        name: np.clip(getattr(posterior, name), *_NADAM_BOUNDS[name])
-        for name in free
-        if name in _NADAM_BOUNDS
-    }
-    return replace(posterior, **bounded)
-
-
-SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nadam": nadam}
+        end, _ = solve_models(objective, end, lookup)
+    return solution_at(objective, end, len(values), converged, message, lookup)

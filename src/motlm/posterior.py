@@ -1,34 +1,203 @@
-"""Prior and posterior laws as frozen named arrays, and the vector of free numbers that an optimizer
-sees.
+"""Prior and posterior distributions as frozen named arrays, and the vector of free numbers that an
+optimizer sees.
+
+Each field of `Posterior` declares once what it is (`FIELDS`): over which axes it runs, whether it
+is positive, where the search may take it, and how far it may move within a nat of divergence.
+Priors, packing, the shapes in files and the rates of the paper's solver are derived from that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import polygamma
 
 from ._typing import Array, ArrayLike
-from .vicinity import LIMITS
+from .errors import InputError
+from .membership import LIMITS
 
-__all__ = ["FREE_SCALES", "Packing", "Posterior", "Prior"]
+__all__ = ["FIELDS", "FREE_SCALES", "Declared", "Packing", "Posterior", "Prior", "shape_of"]
 
-_POSITIVE = ("center_scale", "radius_shape", "radius_rate", "coef_scale", "intercept_scale")
 FREE_SCALES = (1e-4, 10.0)
 """Range of the posterior scales of weights and intercepts (their priors are near 1)."""
-_LIMITS = LIMITS | {
-    "radius_rate": (1e-2, 1e3),  # of the mean radius, shape / rate, by which the rate is searched
-    "coef_scale": FREE_SCALES,
-    "intercept_scale": FREE_SCALES,
-}
+MEAN_RADII = (1e-2, 1e3)
+"""Range of the mean radius, shape / rate, by which the rate is searched."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a field of the posterior is."""
+
+    axes: tuple[str, ...]  # "localities", "models" (the exterior is the last), "coordinates", ..
+    role: str  # "mean", "scale" or "radius"
+    fisher: Callable[[Posterior], Array]  # 1 / sqrt(Fisher information) of each of its numbers
+    limits: tuple[float, float] | None = None  # where the search may go; None: anywhere
+    searched_as: str = ""  # the property of the posterior that is searched in its place
+
+    @property
+    def positive(self) -> bool:
+        return self.role != "mean"
+
+
+def _declare(
+    *axes: str,
+    role: str,
+    fisher: Callable[[Posterior], Array],
+    limits: tuple[float, float] | None = None,
+    searched_as: str = "",
+) -> Any:
+    return field(metadata={"declared": Declared(axes, role, fisher, limits, searched_as)})
+
+
+def _like_scale(mean: str) -> Callable[[Posterior], Array]:
+    """Of the means of Gaussians: their scale."""
+
+    def fisher(one: Posterior) -> Array:
+        value, scale = getattr(one, mean), getattr(one, f"{mean}_scale")
+        return np.broadcast_to(scale.reshape(scale.shape + (1,) * (value.ndim - 1)), value.shape)
+
+    return fisher
+
+
+def _per_axes(mean: str) -> Callable[[Posterior], Array]:
+    """Of the logarithms of Gaussians' scales: 1 / sqrt(2 n_axes)."""
+
+    def fisher(one: Posterior) -> Array:
+        value, scale = getattr(one, mean), getattr(one, f"{mean}_scale")
+        n_axes = value.shape[1] if value.ndim > 1 else 1
+        return np.full(scale.shape, (2.0 * max(n_axes, 1)) ** -0.5)
+
+    return fisher
+
+
+def _of_shape(one: Posterior) -> Array:
+    shape = one.radius_shape
+    return np.asarray(np.maximum(shape * shape * polygamma(1, shape) - shape, 0.2) ** -0.5)
+
+
+def _of_mean_radius(one: Posterior) -> Array:
+    return np.asarray(one.radius_shape**-0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Independent distributions of all parameters; the exterior model is the last row of the last four
+    arrays.
+
+    c_i ~ N(center_i, center_scale_i^2 I), beta_i ~ Gamma(radius_shape_i, radius_rate_i),
+    v_i ~ N(coef_i, coef_scale_i^2 I), b_i ~ N(intercept_i, intercept_scale_i^2).  A known center
+    has center_scale 0.
+
+    Attributes
+    ----------
+    center : ndarray, (n_localities, n_coordinates)
+        Mean of each center.
+    center_scale : ndarray, (n_localities,)
+        Standard deviation of each center along each axis.
+    radius_shape, radius_rate : ndarray, (n_localities,)
+        Of the Gamma distribution of each radius.
+    coef : ndarray, (n_localities + 1, n_features)
+        Mean weights.
+    coef_scale : ndarray, (n_localities + 1,)
+        Standard deviation of the weights.
+    intercept, intercept_scale : ndarray, (n_localities + 1,)
+        Mean and standard deviation of each intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm import Posterior
+    >>> posterior = Posterior(
+    ...     center=np.array([[0.0, 0.0], [2.0, 0.0]]),
+    ...     center_scale=np.zeros(2),
+    ...     radius_shape=np.array([100.0, 400.0]),
+    ...     radius_rate=np.array([100.0, 200.0]),
+    ...     coef=np.zeros((3, 2)),
+    ...     coef_scale=np.ones(3),
+    ...     intercept=np.zeros(3),
+    ...     intercept_scale=np.ones(3),
+    ... )
+    >>> posterior.n_localities, posterior.radius_mean
+    (2, array([1., 2.]))
+    >>> posterior.keep([1]).center, posterior.keep([1]).coef.shape
+    (array([[2., 0.]]), (2, 2))
+    """
+
+    center: Array = _declare("localities", "coordinates", role="mean", fisher=_like_scale("center"))
+    center_scale: Array = _declare(
+        "localities", role="scale", fisher=_per_axes("center"), limits=LIMITS["center_scale"]
+    )
+    radius_shape: Array = _declare(
+        "localities", role="radius", fisher=_of_shape, limits=LIMITS["radius_shape"]
+    )
+    radius_rate: Array = _declare(
+        "localities",
+        role="radius",
+        fisher=_of_mean_radius,
+        limits=MEAN_RADII,
+        searched_as="radius_mean",
+    )
+    coef: Array = _declare("models", "features", role="mean", fisher=_like_scale("coef"))
+    coef_scale: Array = _declare(
+        "models", role="scale", fisher=_per_axes("coef"), limits=FREE_SCALES
+    )
+    intercept: Array = _declare("models", role="mean", fisher=_like_scale("intercept"))
+    intercept_scale: Array = _declare(
+        "models", role="scale", fisher=_per_axes("intercept"), limits=FREE_SCALES
+    )
+
+    @property
+    def n_localities(self) -> int:
+        return len(self.radius_shape)
+
+    @property
+    def radius_mean(self) -> Array:
+        """shape / rate, the paper's radius."""
+        return self.radius_shape / self.radius_rate
+
+    def astype(self, dtype: Any) -> Posterior:
+        """The same numbers in a floating type."""
+        if dtype == np.float64:
+            return self
+        return Posterior(
+            **{field.name: getattr(self, field.name).astype(dtype) for field in fields(self)}
+        )
+
+    def keep(self, kept: Sequence[int]) -> Posterior:
+        """The posterior of these localities alone, in this order, with the exterior model.
+
+        Parameters
+        ----------
+        kept : sequence of int
+            Indices of the localities.
+
+        Returns
+        -------
+        Posterior
+        """
+        return Posterior(**_keep(self, kept, self.n_localities))
+
+
+FIELDS: dict[str, Declared] = {one.name: one.metadata["declared"] for one in fields(Posterior)}
+
+
+def shape_of(name: str, n_localities: int, n_coordinates: int, n_features: int) -> tuple[int, ...]:
+    """The shape of a field."""
+    sizes = {
+        "localities": n_localities,
+        "models": n_localities + 1,
+        "coordinates": n_coordinates,
+        "features": n_features,
+    }
+    return tuple(sizes[axis] for axis in FIELDS[name].axes)
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Laws of a locality and its model before any row was seen; the defaults are the paper's.
+    """Distributions of a locality and its model before any row was seen; the defaults are the paper's.
 
     Means and scales are in standardized units. Each entry is a number, or an array: one number for
     each locality (and the exterior, for the last four), a row of coordinates for each in `center`
@@ -42,7 +211,7 @@ class Prior:
     center_scale : float or array, (n_localities,), default=1.0
         Its standard deviation along each axis.
     radius_shape, radius_rate : float or array, (n_localities,), default=2.0 and 0.1
-        Of the Gamma law of a radius; its mean is shape / rate.
+        Of the Gamma distribution of a radius; its mean is shape / rate.
     coef : float or array, (n_localities + 1, n_columns), default=0.0
         Mean of the weights.
     coef_scale : float or array, (n_localities + 1,), default=1.0
@@ -79,37 +248,39 @@ class Prior:
     intercept_scale: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = np.asarray(getattr(self, field.name), dtype=float)
+        for name, declared in FIELDS.items():
+            value = np.asarray(getattr(self, name), dtype=float)
             if not np.all(np.isfinite(value)):
-                raise ValueError(f"Prior.{field.name} must be finite; got {value}.")
-            if field.name in _POSITIVE and not np.all(value > 0):
-                raise ValueError(f"Prior.{field.name} must be positive; got {value}.")
-            low, high = _LIMITS.get(field.name, (-np.inf, np.inf))
-            if field.name != "radius_rate" and not np.all((low <= value) & (value <= high)):
-                raise ValueError(
-                    f"Prior.{field.name} must lie between {low:g} and {high:g}, where posteriors"
-                    f" are sought; got {value}."
+                raise InputError(f"Prior.{name} must be finite; got {value}.")
+            if declared.positive and not np.all(value > 0):
+                raise InputError(f"Prior.{name} must be positive; got {value}.")
+            if declared.limits is None or declared.searched_as:
+                continue
+            low, high = declared.limits
+            if not np.all((low <= value) & (value <= high)):
+                raise InputError(
+                    f"Prior.{name} must lie between {low:g} and {high:g}, where posteriors are"
+                    f" sought; got {value}."
                 )
 
-    def expanded(self, n_localities: int, n_columns: int) -> Prior:
+    def expand(self, n_localities: int, n_columns: int) -> Prior:
         """The same prior with every entry an array of its full shape."""
-        shapes = {
-            "center": (n_localities, n_columns),
-            "coef": (n_localities + 1, n_columns),
-            **dict.fromkeys(("center_scale", "radius_shape", "radius_rate"), (n_localities,)),
-            **dict.fromkeys(("coef_scale", "intercept", "intercept_scale"), (n_localities + 1,)),
-        }
         full = {}
-        for name, shape in shapes.items():
+        for name in FIELDS:
+            shape = shape_of(name, n_localities, n_columns, n_columns)
             value = np.asarray(getattr(self, name), dtype=float)
             if value.ndim not in (0, len(shape)) or (value.ndim and value.shape != shape):
-                raise ValueError(
+                raise InputError(
                     f"Prior.{name} must be a number or an array of shape {shape}; got shape"
                     f" {value.shape}."
                 )
             full[name] = np.broadcast_to(value, shape)
         return Prior(**full)
+
+    @property
+    def n_localities(self) -> int:
+        """Of a prior that was expanded."""
+        return len(np.asarray(self.radius_shape))
 
     @property
     def plain(self) -> bool:
@@ -118,8 +289,8 @@ class Prior:
 
     @property
     def alike(self) -> bool:
-        """Whether all localities have one prior; for a prior that is `expanded`."""
-        n = len(np.asarray(self.radius_shape))
+        """Whether all localities have one prior; for a prior that was expanded."""
+        n = self.n_localities
         return all(
             np.all(
                 np.asarray(getattr(self, field.name))[:n]
@@ -129,104 +300,14 @@ class Prior:
         )
 
     def keep(self, kept: Sequence[int]) -> Prior:
-        """The prior of these localities alone, and of the exterior; for a prior that is `expanded`."""
-        return Prior(**_kept(self, kept, len(np.asarray(self.radius_shape))))
+        """The prior of these localities alone, and of the exterior; for a prior that was expanded."""
+        return Prior(**_keep(self, kept, self.n_localities))
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """Independent laws of all parameters; the exterior model is the last row of the last four
-    arrays.
-
-    c_i ~ N(center_i, center_scale_i^2 I), beta_i ~ Gamma(radius_shape_i, radius_rate_i),
-    v_i ~ N(coef_i, coef_scale_i^2 I), b_i ~ N(intercept_i, intercept_scale_i^2).  A known center
-    has center_scale 0.
-
-    Attributes
-    ----------
-    center : ndarray, (n_localities, n_coordinates)
-        Mean of each center.
-    center_scale : ndarray, (n_localities,)
-        Standard deviation of each center along each axis.
-    radius_shape, radius_rate : ndarray, (n_localities,)
-        Of the Gamma law of each radius.
-    coef : ndarray, (n_localities + 1, n_features)
-        Mean weights.
-    coef_scale : ndarray, (n_localities + 1,)
-        Standard deviation of the weights.
-    intercept, intercept_scale : ndarray, (n_localities + 1,)
-        Mean and standard deviation of each intercept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from motlm import Posterior
-    >>> law = Posterior(
-    ...     center=np.array([[0.0, 0.0], [2.0, 0.0]]),
-    ...     center_scale=np.zeros(2),
-    ...     radius_shape=np.array([100.0, 400.0]),
-    ...     radius_rate=np.array([100.0, 200.0]),
-    ...     coef=np.zeros((3, 2)),
-    ...     coef_scale=np.ones(3),
-    ...     intercept=np.zeros(3),
-    ...     intercept_scale=np.ones(3),
-    ... )
-    >>> law.n_localities, law.radius_mean
-    (2, array([1., 2.]))
-    >>> law.keep([1]).center, law.keep([1]).coef.shape
-    (array([[2., 0.]]), (2, 2))
-    """
-
-    center: Array  # (n_localities, n_coordinates)
-    center_scale: Array  # (n_localities,)
-    radius_shape: Array  # (n_localities,)
-    radius_rate: Array  # (n_localities,)
-    coef: Array  # (n_localities + 1, n_features); last row is the exterior model
-    coef_scale: Array  # (n_localities + 1,)
-    intercept: Array  # (n_localities + 1,)
-    intercept_scale: Array  # (n_localities + 1,)
-
-    @property
-    def n_localities(self) -> int:
-        return len(self.radius_shape)
-
-    @property
-    def radius_mean(self) -> Array:
-        """shape / rate, the paper's radius."""
-        return self.radius_shape / self.radius_rate
-
-    def astype(self, dtype: Any) -> Posterior:
-        """The same numbers in a floating type."""
-        if dtype == np.float64:
-            return self
-        return Posterior(
-            **{field.name: getattr(self, field.name).astype(dtype) for field in fields(self)}
-        )
-
-    def keep(self, kept: Sequence[int]) -> Posterior:
-        """The posterior of these localities alone, in this order, with the exterior model.
-
-        Parameters
-        ----------
-        kept : sequence of int
-            Indices of the localities.
-
-        Returns
-        -------
-        Posterior
-        """
-        return Posterior(**_kept(self, kept, self.n_localities))
-
-
-def _kept(laws: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:
+def _keep(laws: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:
     inside = list(kept)
-    models = [*inside, n_localities]
-    return {
-        field.name: getattr(laws, field.name)[
-            inside if field.name.startswith(("center", "radius")) else models
-        ]
-        for field in fields(laws)
-    }
+    which = {"localities": inside, "models": [*inside, n_localities]}
+    return {name: getattr(laws, name)[which[one.axes[0]]] for name, one in FIELDS.items()}
 
 
 class Packing:
@@ -244,8 +325,8 @@ class Packing:
     def pack(self, posterior: Posterior) -> Array:
         parts = []
         for name in self.free:
-            value = posterior.radius_mean if name == "radius_rate" else getattr(posterior, name)
-            parts.append((np.log(value) if name in _POSITIVE else value).ravel())
+            value = getattr(posterior, FIELDS[name].searched_as or name)
+            parts.append((np.log(value) if FIELDS[name].positive else value).ravel())
         return np.concatenate(parts)
 
     def unpack(self, vector: Array) -> Posterior:
@@ -254,12 +335,11 @@ class Packing:
         for name in self.free:
             like = getattr(self.template, name)
             part = vector[position : position + like.size].reshape(like.shape)
-            changed[name] = np.exp(part) if name in _POSITIVE else part.copy()
+            changed[name] = np.exp(part) if FIELDS[name].positive else part.copy()
             position += like.size
         if "radius_rate" in changed:
-            changed["radius_rate"] = (
-                changed.get("radius_shape", self.template.radius_shape) / changed["radius_rate"]
-            )
+            shape = changed.get("radius_shape", self.template.radius_shape)
+            changed["radius_rate"] = shape / changed["radius_rate"]
         return replace(self.template, **changed)
 
     def pack_gradient(self, posterior: Posterior, partials: Posterior) -> Array:
@@ -270,7 +350,7 @@ class Packing:
         by_log_rate = partials.radius_rate * posterior.radius_rate
         for name in self.free:
             gradient = getattr(partials, name)
-            if name in _POSITIVE:
+            if FIELDS[name].positive:
                 gradient = gradient * getattr(posterior, name)
             if name == "radius_rate":
                 gradient = -by_log_rate
@@ -280,30 +360,17 @@ class Packing:
         return np.concatenate(parts)
 
     def scales(self, posterior: Posterior) -> Array:
-        """For each number of the vector 1 / sqrt(Fisher information) of the posterior's own laws:
-        how far it may move within about one nat of divergence.
+        """For each number of the vector 1 / sqrt(Fisher information) of the posterior's own
+        distributions: how far it may move within about one nat of divergence.
         """
-        shape = posterior.radius_shape
-        like = {
-            "center": np.broadcast_to(posterior.center_scale[:, None], posterior.center.shape),
-            "center_scale": np.full(shape.shape, (2.0 * max(posterior.center.shape[1], 1)) ** -0.5),
-            "radius_shape": np.maximum(shape * shape * polygamma(1, shape) - shape, 0.2) ** -0.5,
-            "radius_rate": shape**-0.5,
-            "coef": np.broadcast_to(posterior.coef_scale[:, None], posterior.coef.shape),
-            "coef_scale": np.full(
-                posterior.coef_scale.shape, (2.0 * max(posterior.coef.shape[1], 1)) ** -0.5
-            ),
-            "intercept": posterior.intercept_scale,
-            "intercept_scale": np.full(posterior.intercept_scale.shape, 2.0**-0.5),
-        }
-        return np.concatenate([like[name].ravel() for name in self.free])
+        return np.concatenate([FIELDS[name].fisher(posterior).ravel() for name in self.free])
 
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the vector."""
         lower, upper = [], []
         for name in self.free:
-            size = getattr(self.template, name).size
-            low, high = np.log(_LIMITS[name]) if name in _LIMITS else (-np.inf, np.inf)
+            size, limits = getattr(self.template, name).size, FIELDS[name].limits
+            low, high = (-np.inf, np.inf) if limits is None else np.log(limits)
             lower.append(np.full(size, low))
             upper.append(np.full(size, high))
         return np.concatenate(lower), np.concatenate(upper)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, vali
 
 from ._typing import Array, Booleans
 from .columns import columns_of, floats_of, is_missing, is_numeric
+from .errors import InputError
 
 __all__ = [
     "BoxRule",
@@ -73,7 +74,7 @@ class _RowFilter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "n_features_in_")
         _check_feature_names(self, X, reset=False)
         if np.shape(X)[1] != self.n_features_in_:
-            raise ValueError(
+            raise InputError(
                 f"the table has {np.shape(X)[1]} columns; the one that was fitted had"
                 f" {self.n_features_in_}."
             )
@@ -264,7 +265,7 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         X = validate_data(self, X, dtype=float)
         if self.min_features < 1:
-            raise ValueError(f"min_features must be at least 1; got {self.min_features}.")
+            raise InputError(f"min_features must be at least 1; got {self.min_features}.")
         length = np.linalg.norm(X, axis=0)
         if self.centered:
             X = X - X.mean(axis=0)
@@ -388,7 +389,7 @@ def clean(frame: Any, *, box: bool) -> Any:
     table = DropMissingRows().fit_transform(frame)
     if not len(table):
         worst = frame.isna().sum().idxmax()
-        raise ValueError(
+        raise InputError(
             f"every row has a missing value; column {worst!r} has most, in"
             f" {frame[worst].isna().sum()} of {len(frame)}."
         )
@@ -440,9 +441,9 @@ def prepare(
     """
     for name, value, known in (("protocol", protocol, PROTOCOLS), ("task", task, TASKS)):
         if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}.")
+            raise InputError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}.")
     if target not in frame.columns:
-        raise ValueError(
+        raise InputError(
             f"the table has no column {target!r}; it has"
             f" {', '.join(map(repr, frame.columns[:10]))}."
         )
@@ -452,7 +453,7 @@ def prepare(
     published = protocol == "paper"
     table = clean(frame, box=regression and published)
     if target not in table.columns:
-        raise ValueError(
+        raise InputError(
             f"column {target!r} is constant after the box rule; there is nothing to predict."
         )
     X = table.drop(columns=target)

@@ -1,6 +1,4 @@
-"""A problem to search: rows in standardized units, and all that a search over them needs but
-lambda.
-"""
+"""A problem to search: rows in standardized units, and all that a search needs but lambda."""
 
 from __future__ import annotations
 
@@ -8,25 +6,29 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import pairwise_distances
 
 from ._typing import Array, Booleans
 from .combinations import Combination
-from .localities import Units, moments
+from .geometry import Geometry
+from .inputs import Inputs, Reading
 from .losses import Loss
-from .objective import Objective, Vicinity
+from .mixture import rows_of
+from .objective import Objective
 from .posterior import Posterior, Prior
 from .rows import Rows
+from .targets import Target
+from .units import Units
 
-__all__ = ["NO_ROWS", "Metric", "Problem", "Table"]
+__all__ = ["NO_ROWS", "Problem", "Recipe", "Table"]
 
-LARGE = 50_000  # rows from which float32 tables are computed with in float32
 NO_ROWS = Rows.of(np.empty((0, 0)), np.empty(0))
+# The order in which the fields of the posterior are packed; others follow.
+_ORDER = ("radius_shape", "radius_rate", "coef", "intercept", "intercept_scale", "coef_scale")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Encoded rows of positive weight, in the user's units."""
+    """Encoded rows of positive weight, in the user's units, and their coded targets."""
 
     X: Array
     target: Array
@@ -37,77 +39,25 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A metric between standardized rows, with what it takes from the training rows."""
-
-    name: Any
-    arguments: dict[str, Array]
-
-    @classmethod
-    def of(cls, name: Any, Z: Array, weight: Array) -> Metric:
-        """Two metrics have scales of their own, which scikit-learn would take anew from whatever
-        rows it is given.
-        """
-        share = weight / weight.sum()
-        if isinstance(name, str) and name == "seuclidean":
-            variance = moments(Z, share)[1] ** 2
-            return cls(name, {"V": np.where(variance > 0, variance, 1.0)})
-        if isinstance(name, str) and name == "mahalanobis":
-            return cls(
-                name,
-                {
-                    "VI": np.linalg.pinv(
-                        np.atleast_2d(np.cov(Z, rowvar=False, aweights=share, ddof=0))
-                    )
-                },
-            )
-        return cls(name, {})
-
-    def distances(self, Z: Array, points: Array) -> Array:
-        if len(points) == 0:
-            return np.empty((len(Z), 0))
-        try:
-            distance = np.asarray(
-                pairwise_distances(Z, points, metric=self.name, **self.arguments), dtype=float
-            )
-        except (ValueError, TypeError) as error:
-            raise ValueError(
-                f"metric={self.name!r} gave no distances between rows and points_of_interest"
-                f" ({error}). Give a name that scikit-learn's pairwise_distances knows, or a"
-                " function of two rows."
-            ) from error
-        if not (np.isfinite(distance).all() and (distance >= 0).all()):
-            raise ValueError(
-                f"metric={self.name!r} gave distances that are negative or not finite; a distance"
-                " must be a number >= 0."
-            )
-        return distance
-
-
-@dataclass(frozen=True)
 class Problem:
     """Rows in standardized units, and all that a search over them needs but lambda."""
 
-    units: Units
-    varies: Booleans  # which columns the models and learned centers see
+    inputs: Inputs
+    geometry: Geometry
+    target: Target
     rows: Rows
-    points: Array | None
-    metric: Metric | None
-    vicinity: Vicinity
     loss: Loss
     combination: Combination
     prior: Prior
     free: tuple[str, ...]
 
     def objective(self, n_localities: int, inverse_temperature: float) -> Objective:
-        prior = (
-            self.prior
-            if n_localities == len(np.asarray(self.prior.radius_shape))
-            else self.prior.keep(range(n_localities))
-        )
+        prior = self.prior
+        if n_localities != prior.n_localities:
+            prior = prior.keep(range(n_localities))
         return Objective(
             self.loss,
-            self.vicinity,
+            self.geometry,
             prior,
             self.rows,
             inverse_temperature,
@@ -115,68 +65,38 @@ class Problem:
         )
 
     def rows_of(self, X: Array, target: Array, weight: Array | None = None) -> Rows:
-        """These rows in the units of the problem; in float32 where they are, and are many."""
-        Z = self._standardized(X)
-        distance = None
-        if self.points is not None and self.metric is not None:
-            distance = self.metric.distances(Z, self.points)
-        if not self.varies.all():
-            Z = np.ascontiguousarray(Z[:, self.varies])
-        target = (target - self.units.target_center) / self.units.target_scale
-        if X.dtype == np.float32 and len(X) >= LARGE:
-            weight = (
-                np.ones(len(X), dtype=np.float32) if weight is None else weight.astype(np.float32)
-            )
-            distance = (
-                np.empty((len(X), 0), dtype=np.float32)
-                if distance is None
-                else distance.astype(np.float32)
-            )
-            return Rows.of(Z.astype(np.float32), target.astype(np.float32), weight, distance)
-        return Rows.of(Z, target, weight, distance)
-
-    def _standardized(self, X: Array) -> Array:
-        """All columns; the constant ones, which a metric sees too, are 0."""
-        Z = self.units.standardized(X)
-        if not self.varies.all():
-            Z *= self.varies
-        return Z
+        """These rows in the units of the problem."""
+        return rows_of(self.inputs, self.geometry, self.target, X, target, weight)
 
     def keep(self, kept: list[int]) -> Problem:
         """The problem with these localities alone."""
-        fewer = replace(self, prior=self.prior.keep(kept))
-        if self.points is None:
-            return fewer
-        return replace(
-            fewer,
-            rows=replace(self.rows, distance=self.rows.distance[:, kept]),
-            points=self.points[kept],
-        )
+        rows = self.rows
+        if not self.geometry.learned:
+            rows = replace(rows, distance=rows.distance[:, kept])
+        geometry, prior = self.geometry.keep(kept), self.prior.keep(kept)
+        return replace(self, geometry=geometry, prior=prior, rows=rows)
 
-    def from_units(self, posterior: Posterior, old: Units) -> Posterior:
-        """A posterior from other units in those of the problem; balls stay balls, scaled by the
-        mean change of the columns.
+    def translate(self, posterior: Posterior, inputs: Inputs, target: Target) -> Posterior:
+        """A posterior from the units of other inputs and of another target in those of the
+        problem.
         """
-        varies, new = self.varies, self.units
+        varies, new, old = self.inputs.varies, self.inputs.units, inputs.units
         stretch = np.ones(varies.sum())  # of a column that is constant among the rows of either
         both = (new.inverse_scale > 0) & (old.inverse_scale > 0)
         np.divide(
             new.inverse_scale[varies], old.inverse_scale[varies], out=stretch, where=both[varies]
         )
         mean_stretch = float(np.exp(np.log(stretch).mean())) if varies.any() else 1.0
-        to_target = old.target_scale / new.target_scale
+        to_target = target.scale / self.target.scale
         shift = (old.center - new.center)[varies] * new.inverse_scale[varies]
         coef = posterior.coef / stretch * to_target
-        center = posterior.center * stretch + shift if self.points is None else self.points
         moved = replace(
             posterior,
-            center=center,
-            center_scale=posterior.center_scale * mean_stretch,
-            radius_rate=posterior.radius_rate / mean_stretch,
+            **self.geometry.move(posterior, stretch, shift, mean_stretch),
             coef=coef,
             coef_scale=posterior.coef_scale / mean_stretch * to_target,
             intercept=posterior.intercept * to_target
-            + (old.target_center - new.target_center) / new.target_scale
+            + (target.center - self.target.center) / self.target.scale
             - coef @ shift,
             intercept_scale=posterior.intercept_scale * to_target,
         )
@@ -190,3 +110,54 @@ class Problem:
             intercept=moved.intercept / unit,
             intercept_scale=moved.intercept_scale / unit,
         )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How rows become a problem: the same for all rows of a fit and for some of them."""
+
+    reading: Reading
+    geometry: Geometry  # before it was fitted to units
+    target: Target  # likewise
+    standardize: bool | Units
+    varies: Booleans
+    typical: Array
+    prior: Prior
+    combination: Combination
+    free_scale: bool  # whether the scale of the weights is searched
+    room: int  # most localities
+
+    def problem(self, table: Table) -> Problem:
+        units = self.standardize
+        if not isinstance(units, Units):
+            units = Units.of(table.X, table.target, table.weight, units, self.target.scaled)
+        target = self.target.scale_by(units)
+        columns = replace(units, target_center=0.0, target_scale=1.0)
+        inputs = Inputs(self.reading, columns, self.varies, self.typical)
+        geometry = self.geometry
+        if not geometry.learned:
+            geometry = geometry.fit(inputs, inputs.standardize(table.X), table.weight)
+        prior = self.prior.expand(self.room, len(self.varies))
+        prior = replace(
+            prior,
+            center=np.asarray(prior.center)[:, self.varies],
+            coef=np.asarray(prior.coef)[:, self.varies],
+        )
+        problem = Problem(
+            inputs,
+            geometry,
+            target,
+            NO_ROWS,
+            target.loss,
+            self.combination,
+            prior,
+            self._free(),
+        )
+        return replace(problem, rows=problem.rows_of(table.X, table.target, table.weight))
+
+    def _free(self) -> tuple[str, ...]:
+        names = {"coef", "intercept", "intercept_scale", *self.geometry.free}
+        if self.free_scale:
+            names.add("coef_scale")
+        order = [name for name in _ORDER if name in names]
+        return (*order, *(name for name in self.geometry.free if name not in order))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._typing import AnyArray, Array, Booleans, Integers
 
-__all__ = ["Distinct", "Rows", "distinct_rows", "held_out", "mixed"]
+__all__ = ["Distinct", "Rows", "distinct_rows", "held_out", "mix"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Rows:
     """Rows as the objective reads them. The models' features and the metric's coordinates are two
     things, even where equal.
 
-    With known centers the distances are given and the coordinates are not looked at.
+    With given centers the distances are given and the coordinates are not looked at.
     """
 
     features: Array  # (n_rows, n_features), what the linear models see
@@ -37,16 +37,19 @@ class Rows:
         target: Array,
         weight: Array | None = None,
         distance: Array | None = None,
+        coordinates: Array | None = None,
     ) -> Rows:
-        """Rows whose coordinates are their features."""
-        norm2 = np.einsum("ij,ij->i", features, features)
+        """Rows whose coordinates are their features, unless they are given."""
+        norm2 = _squared_norms(features)
         if weight is None:
             weight = np.ones(len(features))
         if distance is None:
             distance = np.empty((len(features), 0))
-        return cls(
-            features, norm2, features, norm2, distance, target, weight, bool(np.all(weight == 1.0))
-        )
+        unweighted = bool(np.all(weight == 1.0))
+        where, where_norm2 = features, norm2
+        if coordinates is not None and coordinates is not features:
+            where, where_norm2 = coordinates, _squared_norms(coordinates)
+        return cls(features, norm2, where, where_norm2, distance, target, weight, unweighted)
 
     def __len__(self) -> int:
         return len(self.features)
@@ -70,6 +73,10 @@ class Rows:
         return Rows(**parts, unweighted=self.unweighted)
 
 
+def _squared_norms(X: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
 @dataclass(frozen=True)
 class Distinct:
     """The distinct rows of a table in an order that depends only on their content and the
@@ -80,7 +87,7 @@ class Distinct:
     weight: Array  # (n_distinct,), summed weight
 
 
-def mixed(key: AnyArray) -> AnyArray:
+def mix(key: AnyArray) -> AnyArray:
     """64-bit numbers with their bits mixed, in place."""
     key ^= key >> np.uint64(29)
     key *= np.uint64(0xBF58476D1CE4E5B9)  # the mixing constant of splitmix64
@@ -102,7 +109,7 @@ def distinct_rows(X: Array, target: Array, weight: Array, rng: np.random.Generat
         2
     ) + np.uint64(1)
     for j in range(bits.shape[1]):
-        key = mixed((key ^ bits[:, j]) * odd[j])
+        key = mix((key ^ bits[:, j]) * odd[j])
     order = np.argsort(key, kind="stable")
     ordered = bits[order]
     new = np.ones(len(order), dtype=bool)

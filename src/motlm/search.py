@@ -3,11 +3,12 @@ exchange of the weakest ball.
 
 Four ways to come by a mixture of n localities, each of which finds minima that the others miss:
 
-fresh       balls placed at random rows; those with the lowest objective are polished for a few
-steps, the best to the end; grown       the mixture of n - 1 and one more ball, of many that promise
-to remove loss; split       the same with two balls in the place of one whose rows still lose much;
-exchanged   a mixture of n less its weakest ball (one without rows first, or one that lies on
-another), grown again.
+- fresh: balls placed at random rows; those with the lowest objective are polished for a few steps,
+  the best to the end;
+- grown: the mixture of n - 1 and one more ball, of many that promise to remove loss;
+- split: the same with two balls in the place of one whose rows still lose much;
+- exchanged: a mixture of n less its weakest ball (one without rows first, or one that lies on
+  another), grown again.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from . import starts
 from ._typing import Array
 from .bounds import catoni
 from .combinations import gates
-from .objective import Objective, locate, lookup_of, variances
-from .optimize import SOLVERS, Solution, eliminates, value_at
+from .geometry import lookup_of
+from .objective import Objective, locate, variances
+from .optimize import Solution, Solver, eliminates, lbfgs, value_at
 from .posterior import Posterior
+from .reproduction import nadam, paper_draw
 from .watch import Deadline, Watch
 
-__all__ = ["Search", "Strengths", "catoni_bound", "strengths", "weakest"]
+__all__ = ["SOLVERS", "Search", "Strengths", "catoni_bound", "strengths", "weakest"]
 
 _DRAWN = 10  # starts drawn for each that is polished
 # most balls that are placed anew; more than that are placed too rarely well, and growth does better
@@ -48,6 +51,8 @@ _LOOSE = 1e-3
 _DIFFERENT = 1.003
 _TWINS = 0.9  # share of common rows at which two balls are one
 
+SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nadam": nadam}
+
 
 @dataclass
 class Search:
@@ -57,8 +62,6 @@ class Search:
     ----------
     objective : callable
         The `Objective` of a number of localities and an inverse temperature.
-    points : array or None
-        Known centers.
     free : tuple of str
         Fields of the posterior that are searched.
     unit_scale : bool
@@ -76,7 +79,8 @@ class Search:
     >>> from motlm import Prior
     >>> from motlm.datasets import make_reg_case1
     >>> from motlm.losses import Squared
-    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.objective import Objective
     >>> from motlm.rows import Rows
     >>> from motlm.search import Search
     >>> from motlm.watch import Watch
@@ -85,8 +89,8 @@ class Search:
     >>> free = ("center", "center_scale", "radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
     >>> with Watch(max_time=None, show=False) as watch:
     ...     search = Search(
-    ...         lambda n, inverse_temperature: Objective(Squared(), LearnedCenters(), Prior(), rows, inverse_temperature),
-    ...         points=None, free=free, unit_scale=False, solver="lbfgs", n_starts=1, max_iter=200, tol=None, n_jobs=None,
+    ...         lambda n, inverse_temperature: Objective(Squared(), LearnedBalls(), Prior(), rows, inverse_temperature),
+    ...         free=free, unit_scale=False, solver="lbfgs", n_starts=1, max_iter=200, tol=None, n_jobs=None,
     ...         watch=watch, grows=True,
     ...     )
     ...     none = search.explore(0, 16.0, np.random.default_rng(0))
@@ -96,7 +100,6 @@ class Search:
     """
 
     objective: Callable[[int, float], Objective]  # of (n_localities, inverse_temperature)
-    points: Array | None
     free: tuple[str, ...]
     unit_scale: bool
     solver: str
@@ -122,14 +125,10 @@ class Search:
         """
         objective = self.objective(n, inverse_temperature)
         if self.solver == "nadam":
-            classification = objective.loss.name == "zero-one"
-            draws = [
-                starts.paper_draw(objective.rows, self.points, n, classification, rng)
-                for _ in range(self.n_starts)
-            ]
+            draws = [paper_draw(objective, n, rng) for _ in range(self.n_starts)]
             return self._ranked(self.polish(objective, draws))
         if n == 0:
-            return self.polish(objective, [starts.one_model(objective.rows, self.unit_scale)])
+            return self.polish(objective, [starts.one_model(objective, self.unit_scale)])
         self.watch.say(f"n = {n}, lambda' = {inverse_temperature:g}: screening")
         begin: list[Posterior] = []
         if self._places(n, fewer):
@@ -296,9 +295,7 @@ class Search:
         return 1 if self.watch.over() else count
 
     def _place(self, objective: Objective, n: int, rng: np.random.Generator) -> Posterior:
-        return starts.placed_at_rows(
-            self._screened(objective).rows, self.points, n, self.unit_scale, rng
-        )
+        return starts.place_at_rows(self._screened(objective), n, self.unit_scale, rng)
 
     def _screened(self, objective: Objective) -> Objective:
         """The objective on some of the rows, with the same lambda."""
@@ -434,11 +431,13 @@ class Strengths(NamedTuple):
 
 def strengths(objective: Objective, posterior: Posterior) -> Strengths:
     n, dtype = posterior.n_localities, objective.rows.features.dtype
-    lookup, typed = lookup_of(objective.vicinity, posterior, dtype), posterior.astype(dtype)
+    lookup, typed = lookup_of(objective.geometry, posterior, dtype), posterior.astype(dtype)
     saved, lost, common = np.zeros(n), np.zeros(n), np.zeros((n, n))
     for rows in objective.rows.blocks(objective.block):
-        mean, _, omega = locate(objective.vicinity, lookup, typed, rows)
-        value = objective.loss.value_and_partials(rows.target, mean, variances(typed, rows)).value
+        mean, _, omega = locate(objective.geometry, lookup, typed, rows)
+        value = objective.loss.value_and_partials(
+            rows.target, mean, variances(typed, rows.features_norm2)
+        ).value
         _, others = gates(omega)
         own = (omega * value[:n]) @ rows.weight
         saved += (omega * others * value[n]) @ rows.weight - own
@@ -472,14 +471,15 @@ def weakest(objective: Objective, posterior: Posterior) -> tuple[list[int], int]
     >>> from motlm import Prior
     >>> from motlm.datasets import make_clf_case1
     >>> from motlm.losses import ZeroOne
-    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.objective import Objective
     >>> from motlm.rows import Rows
     >>> from motlm.search import weakest
-    >>> from motlm.starts import placed_at_rows
+    >>> from motlm.starts import place_at_rows
     >>> X, y = make_clf_case1(200, random_state=0)
-    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
-    >>> law = placed_at_rows(objective.rows, None, 2, False, np.random.default_rng(0))
-    >>> weakest(objective, replace(law, center=np.array([[0.0, 0.0], [90.0, 0.0]])))
+    >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> start = place_at_rows(objective, 2, False, np.random.default_rng(0))
+    >>> weakest(objective, replace(start, center=np.array([[0.0, 0.0], [90.0, 0.0]])))
     ([1, 0], 1)
     """
     saved, _, common = strengths(objective, posterior)

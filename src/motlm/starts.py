@@ -1,6 +1,4 @@
-"""Where a search begins: balls placed at rows with linear models fitted inside and outside, or the
-paper's random draws.
-"""
+"""Where a search begins: balls placed at rows with linear models fitted inside and outside."""
 
 from __future__ import annotations
 
@@ -11,8 +9,9 @@ import numpy as np
 
 from ._typing import Array, Booleans
 from .combinations import gates
+from .geometry import CENTER_SCALE, lookup_of
 from .losses import Loss
-from .objective import Objective, locate, lookup_of, variances
+from .objective import Objective, locate, variances
 from .posterior import Posterior
 from .rows import Rows
 
@@ -20,29 +19,26 @@ __all__ = [
     "Ball",
     "diverse",
     "one_model",
-    "paper_draw",
-    "placed_at_rows",
+    "place_at_rows",
     "promising_balls",
     "with_ball",
 ]
 
 _RIDGE = 1.0  # one pseudo-row per weight, as a standard normal prior has
 _SHAPE = 25.0  # the radius starts with a spread of a fifth of itself
-_CENTER_SCALE = 0.2
 _MODEL_SCALE = 0.3
 
 
-def placed_at_rows(
-    rows: Rows, points: Array | None, n_localities: int, unit_scale: bool, rng: np.random.Generator
+def place_at_rows(
+    objective: Objective, n_localities: int, unit_scale: bool, rng: np.random.Generator
 ) -> Posterior:
-    """Centers at random rows (or at the given points), radii at random quantiles of the distance,
-    ridge models inside and out.
+    """Centers where the geometry places them, radii at random quantiles of the distance, ridge
+    models inside and out.
 
     Parameters
     ----------
-    rows : Rows
-    points : array, (n_localities, n_coordinates), or None
-        Known centers; None places them at rows.
+    objective : Objective
+        Its rows and geometry are looked at.
     n_localities : int
     unit_scale : bool
         Whether the scale of the weights is fixed at 1.
@@ -55,25 +51,24 @@ def placed_at_rows(
     Examples
     --------
     >>> import numpy as np
+    >>> from motlm import Prior
     >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import Objective
     >>> from motlm.rows import Rows
-    >>> from motlm.starts import placed_at_rows
+    >>> from motlm.starts import place_at_rows
     >>> X, y = make_clf_case1(200, random_state=0)
-    >>> law = placed_at_rows(Rows.of(X, y), None, 2, False, np.random.default_rng(0))
-    >>> [bool((X == center).all(axis=1).any()) for center in law.center], law.coef.shape
+    >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> start = place_at_rows(objective, 2, False, np.random.default_rng(0))
+    >>> [bool((X == center).all(axis=1).any()) for center in start.center], start.coef.shape
     ([True, True], (3, 2))
     """
-    m, d = rows.features.shape
-    n = n_localities
-    if points is None:
-        chosen = rng.choice(m, size=n, replace=False, p=rows.weight / rows.weight.sum())
-        center = rows.coordinates[chosen].astype(float)
-        distance = np.sqrt([_squared_distances(rows, point) for point in center]).reshape(n, m)
-        center_scale = np.full(n, _CENTER_SCALE)
-    else:
-        center, center_scale, distance = points, np.zeros(n), rows.distance.T
+    rows = objective.rows
+    d, n = rows.features.shape[1], n_localities
+    center, center_scale, distance = objective.geometry.place(rows, n, rng)
     share = rng.uniform(0.05, 0.5, size=n)
-    radius = np.array([_ranked(distance[i], share[i]) for i in range(n)])
+    radius = np.array([_rank(distance[i], share[i]) for i in range(n)])
     radius = np.maximum(radius, 1e-2)
     inside = distance <= radius[:, None]
     coef, intercept = np.empty((n + 1, d)), np.empty(n + 1)
@@ -90,8 +85,8 @@ def placed_at_rows(
 
 
 def _models(coef: Array, intercept: Array, unit_scale: bool) -> dict[str, Array]:
-    """The laws of linear models with these means, or, where the weights' scale is fixed at 1, as
-    sure of themselves as those.
+    """The distributions of linear models with these means; where the weights' scale is fixed at 1,
+    with the same ratio of mean to scale.
     """
     scale = _MODEL_SCALE if unit_scale else 1.0
     return {
@@ -102,9 +97,18 @@ def _models(coef: Array, intercept: Array, unit_scale: bool) -> dict[str, Array]
     }
 
 
-def one_model(rows: Rows, unit_scale: bool) -> Posterior:
+def one_model(objective: Objective, unit_scale: bool) -> Posterior:
     """No locality: a ridge model of all rows."""
-    return placed_at_rows(rows, None, 0, unit_scale, np.random.default_rng(0))
+    rows = objective.rows
+    coef, intercept = _ridge(rows, np.ones(len(rows), dtype=bool))
+    nothing = np.empty(0)
+    return Posterior(
+        center=np.empty((0, rows.coordinates.shape[1])),
+        center_scale=nothing,
+        radius_shape=nothing,
+        radius_rate=nothing,
+        **_models(coef[None], np.array([intercept]), unit_scale),
+    )
 
 
 @dataclass(frozen=True)
@@ -151,24 +155,27 @@ def promising_balls(
     >>> from motlm import Prior
     >>> from motlm.datasets import make_clf_case1
     >>> from motlm.losses import ZeroOne
-    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.objective import Objective
     >>> from motlm.rows import Rows
     >>> from motlm.starts import one_model, promising_balls
     >>> X, y = make_clf_case1(200, random_state=0)
-    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
-    >>> before = one_model(objective.rows, unit_scale=False)
+    >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> before = one_model(objective, unit_scale=False)
     >>> balls = promising_balls(objective, before, 20, np.random.default_rng(0))
     >>> len(balls), balls[0].gain >= balls[-1].gain
     (20, True)
     """
     rows, loss = objective.rows, objective.loss
     mean, _, omega = locate(
-        objective.vicinity, lookup_of(objective.vicinity, posterior), posterior, rows
+        objective.geometry, lookup_of(objective.geometry, posterior), posterior, rows
     )
     outside = gates(omega)[0][-1] * rows.weight
     lost = (
         outside
-        * loss.value_and_partials(rows.target, mean[-1], variances(posterior, rows)[-1]).value
+        * loss.value_and_partials(
+            rows.target, mean[-1], variances(posterior, rows.features_norm2)[-1]
+        ).value
     )
     total = float(rows.weight.sum())
     lost = np.maximum(lost, 0.0)  # memberships from tables may exceed 1 by some 1e-11
@@ -180,8 +187,8 @@ def promising_balls(
     for center, part in zip(
         rows.coordinates[chosen].astype(float), np.maximum(share, least), strict=True
     ):
-        squared = _squared_distances(rows, center)
-        limit = _ranked(squared, part)
+        squared = objective.geometry.squared_distances(rows, center)
+        limit = _rank(squared, part)
         inside = squared <= limit
         models = [_ridge(rows, inside, outside), _ridge(rows, ~inside, outside)]
         left = _hard_loss(loss, rows, inside, rows.weight, *models[0]) + _hard_loss(
@@ -220,12 +227,13 @@ def diverse(balls: Sequence[Ball], count: int) -> list[Ball]:
     >>> from motlm import Prior
     >>> from motlm.datasets import make_clf_case1
     >>> from motlm.losses import ZeroOne
-    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.objective import Objective
     >>> from motlm.rows import Rows
     >>> from motlm.starts import diverse, one_model, promising_balls
     >>> X, y = make_clf_case1(200, random_state=0)
-    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
-    >>> before = one_model(objective.rows, unit_scale=False)
+    >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> before = one_model(objective, unit_scale=False)
     >>> balls = promising_balls(objective, before, 20, np.random.default_rng(0))
     >>> few = diverse(balls, 3)
     >>> len(few), few[0] is balls[0]
@@ -268,12 +276,13 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     >>> from motlm import Prior
     >>> from motlm.datasets import make_clf_case1
     >>> from motlm.losses import ZeroOne
-    >>> from motlm.objective import LearnedCenters, Objective
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.objective import Objective
     >>> from motlm.rows import Rows
     >>> from motlm.starts import one_model, promising_balls, with_ball
     >>> X, y = make_clf_case1(200, random_state=0)
-    >>> objective = Objective(ZeroOne(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
-    >>> before = one_model(objective.rows, unit_scale=False)
+    >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> before = one_model(objective, unit_scale=False)
     >>> balls = promising_balls(objective, before, 20, np.random.default_rng(0))
     >>> with_ball(before, balls[0], unit_scale=False).n_localities
     1
@@ -281,7 +290,7 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     n = posterior.n_localities
     added = {
         "center": ball.center,
-        "center_scale": min(_CENTER_SCALE, 0.3 * ball.radius),
+        "center_scale": min(CENTER_SCALE, 0.3 * ball.radius),
         "radius_shape": _SHAPE,
         "radius_rate": _SHAPE / ball.radius,
     }
@@ -297,14 +306,7 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     return replace(posterior, **fields)
 
 
-def _squared_distances(rows: Rows, point: Array) -> Array:
-    squared = rows.coordinates @ (-2.0 * point).astype(rows.coordinates.dtype)
-    squared += rows.coordinates_norm2
-    squared += point @ point
-    return np.maximum(squared, 0.0)
-
-
-def _ranked(values: Array, share: float) -> float:
+def _rank(values: Array, share: float) -> float:
     """The value that this share of all values does not exceed."""
     rank = min(max(int(np.ceil(share * len(values))) - 1, 0), len(values) - 1)
     return float(np.partition(values, rank)[rank])
@@ -333,57 +335,5 @@ def _hard_loss(
     X, y, weight = rows.features[chosen], rows.target[chosen], weight[chosen]
     mean = X @ coef.astype(X.dtype) + intercept
     residual = float(weight @ (y - mean) ** 2) / max(float(weight.sum()), 1e-300)
-    variance = np.full_like(mean, 0.0 if loss.name == "squared" else max(residual, 1e-3))
+    variance = np.full_like(mean, loss.rough_variance(residual))
     return float(weight @ loss.value_and_partials(y, mean, variance).value)
-
-
-def paper_draw(
-    rows: Rows,
-    points: Array | None,
-    n_localities: int,
-    classification: bool,
-    rng: np.random.Generator,
-) -> Posterior:
-    """The published experiments' random start.
-
-    Centers and weights N(0, I) (weights 0 for regression), center_scale U(0, 1), shape and rate 50
-    U(0, 1), the rest at the prior.
-
-    Parameters
-    ----------
-    rows : Rows
-    points : array, (n_localities, n_coordinates), or None
-        Known centers; None draws them.
-    n_localities : int
-    classification : bool
-    rng : numpy Generator
-
-    Returns
-    -------
-    Posterior
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from motlm.datasets import make_reg_case1
-    >>> from motlm.rows import Rows
-    >>> from motlm.starts import paper_draw
-    >>> X, y = make_reg_case1(100, random_state=0)
-    >>> law = paper_draw(Rows.of(X, y), None, 2, False, np.random.default_rng(0))
-    >>> law.center.shape, law.coef.ravel()
-    ((2, 1), array([0., 0., 0.]))
-    """
-    n, d = n_localities, rows.features.shape[1]
-    center = rng.standard_normal((n, rows.coordinates.shape[1])) if points is None else points
-    center_scale = rng.uniform(1e-3, 1.0, size=n) if points is None else np.zeros(n)
-    shape, rate = 50.0 * rng.uniform(size=n), 50.0 * rng.uniform(size=n)
-    return Posterior(
-        center=center,
-        center_scale=center_scale,
-        radius_shape=np.maximum(shape, 2.0),
-        radius_rate=np.maximum(rate, 0.1),
-        coef=rng.standard_normal((n + 1, d)) if classification else np.zeros((n + 1, d)),
-        coef_scale=np.ones(n + 1),
-        intercept=np.zeros(n + 1),
-        intercept_scale=np.ones(n + 1),
-    )

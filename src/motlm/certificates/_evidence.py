@@ -22,6 +22,7 @@ from ..bounds import (
     conformal_rank,
     rows_needed,
 )
+from ..errors import InputError
 from ..estimators import LocalMixture
 from ..fingerprints import Fingerprint
 from ..losses import Loss, OffBy, ZeroOne
@@ -130,7 +131,7 @@ class Evidence:
         """The tolerance, or the clip; an error where there is none."""
         value = getattr(self, name)
         if value is None:
-            raise ValueError(
+            raise InputError(
                 f"{name} is needed for this kind of model: a size of errors in the units of y,"
                 " chosen beforehand."
             )
@@ -682,7 +683,7 @@ def spending(
 
     if spend is None or isinstance(spend, str):
         if spend not in (None, "each"):
-            raise ValueError(
+            raise InputError(
                 "spend must be None, 'each' or a mapping of statements to shares of delta; got"
                 f" {spend!r}."
             )
@@ -697,7 +698,7 @@ def spending(
         }
     strange = [name for name in spend if name not in makers]
     if strange:
-        raise ValueError(f"spend names {strange[0]!r}; there are {', '.join(makers)}.")
+        raise InputError(f"spend names {strange[0]!r}; there are {', '.join(makers)}.")
     missing = [name for name in spend if not possible(makers[name][2])]
     if missing:
         needs = makers[missing[0]][2]
@@ -706,9 +707,9 @@ def spending(
             if needs == "target"
             else "a motlm mixture"
         )
-        raise ValueError(
+        raise InputError(
             f"{missing[0]!r} needs {what}{' and certify' if needs == 'prior' else ''}."
         )
     if not spend:
-        raise ValueError("spend names no statement; leave it out for all of them.")
+        raise InputError("spend names no statement; leave it out for all of them.")
     return {name: float(value) for name, value in spend.items()}

@@ -27,6 +27,7 @@ from .._version import __version__
 from ..bounds import pac_bayes_kl
 from ..columns import has_text, is_missing
 from ..combinations import ambiguity as disagreement
+from ..errors import InputError, InputTypeError
 from ..estimators import LocalMixture, LocalMixtureClassifier
 from ..fingerprints import Fingerprint, row_keys
 from ..localities import Units
@@ -198,7 +199,7 @@ def certify(
     refuse_weights(sample_weight)
     delta, coverage, random_state = _check(delta, coverage, random_state)
     if not 0 < sealed < 1:
-        raise ValueError(f"sealed must be a number between 0 and 1; got {sealed!r}.")
+        raise InputError(f"sealed must be a number between 0 and 1; got {sealed!r}.")
     evidence, protocol, notes = sealed_evidence(
         estimator,
         X,
@@ -505,7 +506,7 @@ def whole_sample(
     model is asked, ...
     """
     if not isinstance(model, LocalMixture):
-        raise TypeError(
+        raise InputTypeError(
             f"whole_sample needs a motlm estimator; got {type(model).__name__}. Use audit on rows"
             " it has not seen."
         )
@@ -592,7 +593,7 @@ def certify_without_split(
     refuse_weights(sample_weight)
     delta, _, random_state = _check(delta, 0.9, random_state)
     if not isinstance(estimator, LocalMixture):
-        raise TypeError(
+        raise InputTypeError(
             f"certify_without_split needs a motlm estimator; got {type(estimator).__name__}. Use"
             " certify."
         )
@@ -602,7 +603,7 @@ def certify_without_split(
             " Encode them by levels that are known beforehand, or use certify, which splits."
         )
     if not 0 <= reference < 1:
-        raise ValueError(
+        raise InputError(
             f"reference must be a share of the rows, at least 0 and below 1; got {reference!r}."
         )
     y = _targets(X, y)
@@ -780,9 +781,9 @@ def _check(delta: Any, coverage: Any, random_state: Any) -> tuple[float, float, 
     """As plain numbers, which the certificate can keep."""
     for name, value in (("delta", delta), ("coverage", coverage)):
         if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
-            raise ValueError(f"{name} must be a number between 0 and 1; got {value!r}.")
+            raise InputError(f"{name} must be a number between 0 and 1; got {value!r}.")
     if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
-        raise ValueError(
+        raise InputError(
             "random_state must be an integer >= 0, which the certificate records; got"
             f" {random_state!r}."
         )
@@ -795,7 +796,7 @@ def _check(delta: Any, coverage: Any, random_state: Any) -> tuple[float, float, 
 
 def _is_classifier(model: Any) -> bool:
     if not (is_classifier(model) or is_regressor(model)):
-        raise TypeError(
+        raise InputTypeError(
             f"certificates are for classifiers and regressors; got a {type(model).__name__}."
         )
     return bool(is_classifier(model))
@@ -805,7 +806,7 @@ def _refuse_idle(idle: bool, **given: Any) -> None:
     """Options that would do nothing."""
     for name, value in given.items():
         if idle and value is not None:
-            raise ValueError(f"{name} has no part in certifying this kind of model; leave it out.")
+            raise InputError(f"{name} has no part in certifying this kind of model; leave it out.")
 
 
 def _check_finite(y: AnyArray) -> None:
@@ -928,7 +929,7 @@ def _size(name: str, given: float | None, multiple: float, scale: float | None) 
     """
     if given is not None:
         if not (isinstance(given, Real) and np.isfinite(float(given)) and float(given) > 0.0):
-            raise ValueError(f"{name} must be a number > 0, in the units of y; got {given!r}.")
+            raise InputError(f"{name} must be a number > 0, in the units of y; got {given!r}.")
         return float(given)
     return float(f"{multiple * scale:.4g}") if scale else None
 
@@ -939,7 +940,7 @@ def _unlabeled(model: Any, X: Any, *labeled: Array | None) -> tuple[Any, str | N
         return None, None
     mixture, seen = core_of(model, X)
     if mixture is None:
-        raise ValueError(
+        raise InputError(
             "X_unlabeled serves to count contradictions between local models; this model has none."
         )
     encoded = mixture._encode(seen)
@@ -1028,7 +1029,7 @@ def _trained(
     if classification:
         loss: Any = ZeroOne()
     elif tolerance is None or not tolerance > 0:
-        raise ValueError(
+        raise InputError(
             "tolerance is needed: a number > 0 in the units of y, chosen without these rows; got"
             f" {tolerance!r}."
         )

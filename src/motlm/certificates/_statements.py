@@ -12,6 +12,8 @@ from html import escape
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
+from ..errors import InputError, MissingPackageError
+
 __all__ = [
     "FEW",
     "NOT_BETTER",
@@ -280,7 +282,7 @@ def _said(one: Statement) -> str:
     if one.code == "R3":
         sure = f"{100 * one.details['coverage']:g} % of the outcomes of {one.population}"
         return text + f"the prediction of {who} plus or minus {value} contains at least {sure}."
-    raise ValueError(f"no words for statement {one.code!r}.")
+    raise InputError(f"no words for statement {one.code!r}.")
 
 
 def _none(one: Statement) -> str:
@@ -537,7 +539,7 @@ def _frame(statements: Any) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
-        raise ImportError("to_frame needs pandas: pip install pandas") from error
+        raise MissingPackageError("to_frame needs pandas: pip install pandas") from error
     columns = (
         "code",
         "name",

@@ -8,35 +8,27 @@ import sys
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130  # exit code, as shells have it
+_ERROR, _INTERRUPTED = 2, 130  # exit codes, as in _group, which needs click
 
 
 def main() -> None:
     """The entry point of the command `motlm`."""
     try:
-        sys.exit(_run())
+        _run()
     except KeyboardInterrupt:
         print("motlm: interrupted", file=sys.stderr)
         sys.exit(_INTERRUPTED)
 
 
-def _run() -> int:
-    """The exit code of a command."""
+def _run() -> None:
     try:
-        import click
-
         from ._commands import motlm
     except ImportError as error:
         if error.name is not None and error.name.split(".")[0] not in ("click", "rich", "pandas"):
             raise
-        sys.exit(
-            f"the command line needs click, rich and pandas: pip install 'motlm[cli]' ({error})"
+        print(
+            f"the command line needs click, rich and pandas: pip install 'motlm[cli]' ({error})",
+            file=sys.stderr,
         )
-    try:
-        code = motlm.main(prog_name="motlm", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except click.Abort:
-        raise KeyboardInterrupt from None
-    return code if isinstance(code, int) else 0
+        sys.exit(_ERROR)
+    motlm.main(prog_name="motlm")

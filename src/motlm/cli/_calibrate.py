@@ -1,8 +1,8 @@
-"""Probabilities that mean what they say.
+"""Calibrated probabilities.
 
-A classifier's own are votes of its posterior, which are surer than they are right. On rows that it
-has not seen, their log-odds are found to be slope * decision_function + intercept (Platt's
-scaling).
+A classifier's own probabilities are the votes of its posterior, which are overconfident. On rows
+that were not used for fitting, the log-odds are fitted as slope * decision_function + intercept
+(Platt's scaling).
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from .._typing import AnyArray, Array
-from ..estimators import LocalMixture, LocalMixtureClassifier
+from ..estimators import LocalMixture
 
-__all__ = ["calibrated", "probabilities"]
+__all__ = ["calibrate", "probabilities"]
 
 _FEWEST = 20  # rows of each class
 
 
-def calibrated(model: LocalMixture, X: Any, y: AnyArray) -> tuple[float, float] | None:
-    """Slope and intercept from rows that the model has not seen; None for a regressor, or where
-    they are too few to tell.
+def calibrate(model: LocalMixture, X: Any, y: AnyArray) -> tuple[float, float] | None:
+    """Slope and intercept from rows that were not used for fitting; None for regression, or where
+    there are too few rows.
     """
-    if not isinstance(model, LocalMixtureClassifier):
+    classes = model.mixture_.target.classes
+    if classes is None:
         return None
-    positive = np.asarray(y == model.classes_[1])
+    positive = np.asarray(y == classes[1])
     if min(positive.sum(), (~positive).sum()) < _FEWEST:
         return None
     found = LogisticRegression(C=1e6).fit(model.decision_function(X)[:, None], positive)
@@ -35,10 +36,8 @@ def calibrated(model: LocalMixture, X: Any, y: AnyArray) -> tuple[float, float] 
     return (slope, intercept) if slope > 0 else (0.0, float(logit(positive.mean())))
 
 
-def probabilities(
-    model: LocalMixtureClassifier, X: Any, calibration: tuple[float, float] | None
-) -> Array:
-    """Of both classes; votes where there is no calibration."""
+def probabilities(model: LocalMixture, X: Any, calibration: tuple[float, float] | None) -> Array:
+    """Of both classes; the posterior's votes where there is no calibration."""
     if calibration is None:
         return np.asarray(model.predict_proba(X))
     slope, intercept = calibration

@@ -1,7 +1,7 @@
-"""From a table of texts to rows, outcomes and a split.
+"""From a table of text to rows, outcomes and a split.
 
-What a column holds, what stands in for a missing value and which task it is, is decided by the rows
-to fit on alone; the sealed rows are read by that. Otherwise their certificate would be void.
+What a column holds, the values that replace missing ones and the task are decided by the rows to
+fit on alone; the sealed rows are read accordingly. Otherwise their certificate would be void.
 """
 
 from __future__ import annotations
@@ -13,149 +13,125 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .._typing import AnyArray, Integers
+from .._typing import AnyArray, Array, Booleans, Integers
 from ..certificates import split
-from ..columns import Columns
-from ._tables import TableError, is_missing, numbers_of, scorable, typed, words_of
+from ..inputs import Columns
+from ._columns import (
+    LARGEST,
+    column_of,
+    describe_columns,
+    infer_types,
+    is_missing,
+    numbers_of,
+    read_rows,
+)
+from ._errors import TableError
 
-__all__ = ["Prepared", "column_of", "outcomes", "prepared"]
+__all__ = ["Prepared", "Roles", "Rules", "prepare", "read_outcomes"]
 
+CLASSIFICATION, REGRESSION = "classification", "regression"
 _DATE = re.compile(
     r"^(\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})("
     r" \d{1,2}:\d{2}.*)?)$"
 )
 _MANY = 20  # categories that are never too many
-_NEARLY = (
-    0.9  # a column with more numbers than that, but not only numbers, is thought to be a mistake
-)
+_NEARLY = 0.9  # a column with more numbers than that, but not only numbers, is taken for a mistake
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of a table are for."""
+
+    target: str
+    ignored: tuple[str, ...] = ()  # columns that are left out of the model
+    weights: str | None = None
+    categories: tuple[str, ...] = ()  # columns of codes
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a table is read and split."""
+
+    missing: str  # "error", "drop" or "impute"
+    task: str  # "auto", "classification" or "regression"
+    sealed: float
+    seed: int
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Rows as a model takes them, which of them are sealed, and what was decided on the way, in
-    words.
-    """
+    """Rows as a model takes them, which of them are sealed, and what was decided, in words."""
 
     columns: Columns
     rows: pd.DataFrame
     outcome: AnyArray
-    weight: AnyArray | None
-    fill: dict[str, float | str]  # what stands in for missing values
+    weight: Array | None
+    fill: dict[str, float | str]  # the values that replace missing ones
     first: Integers  # rows to fit on
     sealed: Integers
-    classification: bool
-    told: list[str]
+    task: str
+    messages: tuple[str, ...]
 
 
-def prepared(
-    text: pd.DataFrame,
-    target: str,
-    *,
-    others: Sequence[str],  # columns that are not features
-    weights: str | None,
-    categories: Sequence[str],
-    missing: str,  # "error", "drop" or "impute"
-    task: str,  # "auto", "classification" or "regression"
-    sealed: float,
-    seed: int,
-) -> Prepared:
-    told = []
-    gone = is_missing(column_of(text, target, "--target"))
-    if gone.all():
-        raise TableError(f"no row has a {target!r}.")
-    if gone.any():
-        told.append(f"{int(gone.sum())} rows without a {target!r} left out")
-        text = text[~gone]
-    features = text.drop(columns=list({target, *others, *([] if weights is None else [weights])}))
+def prepare(text: pd.DataFrame, roles: Roles, rules: Rules) -> Prepared:
+    """Select rows, split them, decide by those to fit on what the columns hold, read them all."""
+    text, messages = _rows_with_target(text, roles.target)
+    text, features, more = _rows_to_use(text, roles, rules.missing)
+    messages += more
+    first, sealed = split(len(text), rules.sealed, rules.seed)
+    known = infer_types(features.iloc[first], roles.categories)
+    columns = _columns_of(known, roles.categories)
+    fill = _typical_values(known) if rules.missing == "impute" else {}
+    rows = _read_all(columns, features, fill)
+    weight = None if roles.weights is None else _read_weights(text[roles.weights], first)
+    task, outcome = _read_target(text[roles.target], first, weight, rules.task)
+    messages += _replacements(features, fill)
+    messages += [f"  {line}" for line in describe_columns(known)]
+    messages.append(f"{task} of {roles.target!r}")
+    return Prepared(columns, rows, outcome, weight, fill, first, sealed, task, tuple(messages))
+
+
+# -- which rows ------------------------------------------------------------------------------------
+
+
+def _rows_with_target(text: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:
+    missing = is_missing(column_of(text, target, "--target"))
+    if missing.all():
+        raise TableError(f"no row has a value of {target!r}.")
+    if not missing.any():
+        return text, []
+    return text[~missing], [f"{int(missing.sum())} rows without a {target!r} left out"]
+
+
+def _rows_to_use(
+    text: pd.DataFrame, roles: Roles, missing: str
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """The table and its features, without rows that have missing values if so told."""
+    others = {roles.target, *roles.ignored, *([] if roles.weights is None else [roles.weights])}
+    features = text.drop(columns=list(others))
     if features.shape[1] == 0:
         raise TableError("no column is left to predict from.")
     holes = features.apply(is_missing)
-    if missing != "impute" and holes.to_numpy().any():
-        features = _without_holes(features, holes, missing)
-        told.append(f"{len(text) - len(features)} rows with missing values left out")
-        text = text.loc[features.index]
-    first, held = split(len(text), sealed, seed)
-    known = typed(features.iloc[first], categories)
-    columns, fill = _columns(known, categories), _fill(known) if missing == "impute" else {}
-    counts = holes.loc[features.index].sum()
-    for name, count in counts[counts > 0].items():
-        value = fill[str(name)]
-        told.append(
-            f"{count} missing values of {name!r} replaced by"
-            f" {f'{value:.6g}' if isinstance(value, float) else repr(value)}"
-        )
-    read = scorable(columns, features, False, fill)
-    bad = np.flatnonzero(read.reason != "")
-    if len(bad):
-        raise TableError(
-            f"row {features.index[bad[0]]}: {read.reason[bad[0]]}, as the other rows have there;"
-            " mend it, leave it empty to have it missing, --drop the column, or name it in"
-            " --categories."
-        )
-    told += [f"  {name}: {words}" for name, words in words_of(known)]
-    y = typed(text[[target]].iloc[first])[target]
-    classification = _is_classification(y, task)
-    if classification and _is_number(y) and (y != np.rint(y)).any():
-        y = (
-            text[target].iloc[first].astype(str).str.strip()
-        )  # classes are no measures: 1.5 and 2.5 are names
-    told.append(f"{'classification' if classification else 'regression'} of {target!r}")
-    outcome = outcomes(text[target], np.unique(_labels(y)) if classification else None)
-    weight = None if weights is None else _weights(text[weights])
-    return Prepared(columns, read.rows, outcome, weight, fill, first, held, classification, told)
-
-
-def column_of(frame: pd.DataFrame, name: str, option: str) -> pd.Series:
-    if name not in frame.columns:
-        raise TableError(
-            f"{option} {name!r} is not a column; the columns are"
-            f" {', '.join(map(str, frame.columns[:30]))}."
-        )
-    return frame[name]
-
-
-def outcomes(column: pd.Series, classes: AnyArray | None) -> AnyArray:
-    """A target column as a model has it: one of its classes, or numbers where it has none."""
-    text = column.astype(str).str.strip()
-
-    def refuse(bad: AnyArray, words: str) -> None:
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            raise TableError(f"row {text.index[row]}: {words.format(text.iloc[row][:40])}.")
-
-    refuse(is_missing(text).to_numpy(), f"no {column.name!r} there; leave such rows out")
-    numbers = np.asarray(numbers_of(text), dtype=float)
-    if classes is None:
-        refuse(np.isnan(numbers), f"{column.name!r} is {{!r}}, which is not a number")
-        return numbers
-    if classes.dtype.kind in "biuf":
-        place = {float(label): k for k, label in enumerate(classes.tolist())}
-        found = np.array([place.get(value, -1) for value in numbers.tolist()])
-    else:
-        by_text = {str(label): k for k, label in enumerate(classes.tolist())}
-        found = np.array([by_text.get(value, -1) for value in text])
-    refuse(
-        found < 0,
-        f"{column.name!r} is {{!r}}, which is not one of the labels"
-        f" {', '.join(map(str, classes.tolist()))}",
-    )
-    return np.asarray(classes[found])
-
-
-def _without_holes(features: pd.DataFrame, holes: pd.DataFrame, missing: str) -> pd.DataFrame:
-    rows, where = holes.any(axis=1), holes.columns[holes.any()].tolist()
+    if missing == "impute" or not holes.to_numpy().any():
+        return text, features, []
+    complete = ~holes.any(axis=1)
     if missing == "error":
+        where = holes.columns[holes.any()].tolist()
         raise TableError(
-            f"{int(rows.sum())} of {len(features)} rows have missing values, in"
-            f" {', '.join(map(repr, where[:5]))}{', ..' if len(where) > 5 else ''}. Say what to do"
-            " with --missing drop or --missing impute, or --drop the columns."
+            f"{int((~complete).sum())} of {len(features)} rows have missing values, in"
+            f" {', '.join(map(repr, where[:5]))}{', ..' if len(where) > 5 else ''}. Choose"
+            " --missing drop or --missing impute, or --drop the columns."
         )
-    if rows.all():
+    if not complete.any():
         raise TableError("no row without missing values is left.")
-    return features[~rows]
+    left_out = f"{int((~complete).sum())} rows with missing values left out"
+    return text[complete], features[complete], [left_out]
 
 
-def _columns(known: pd.DataFrame, categories: Sequence[str]) -> Columns:
+# -- features --------------------------------------------------------------------------------------
+
+
+def _columns_of(known: pd.DataFrame, categories: Sequence[str]) -> Columns:
     """What each column holds: numbers, or some levels."""
     levels: list[tuple[str, ...] | None] = []
     for name in known.columns:
@@ -165,37 +141,41 @@ def _columns(known: pd.DataFrame, categories: Sequence[str]) -> Columns:
         if column.dtype == float:
             levels.append(None)
             continue
-        strange = numbers_of(column).isna()
-        if name not in categories and _NEARLY < 1.0 - float(strange.mean()) < 1.0:
-            raise TableError(
-                f"column {name!r} holds numbers, but for {int(strange.sum())} values such as"
-                f" {column[strange].iloc[0]!r} in row {column.index[strange][0]}; mend them, leave"
-                " them empty to have them missing, or name the column in --categories."
-            )
         if name not in categories:
-            _refuse_odd(str(name), column)
+            _refuse_nearly_numbers(str(name), column)
+            _refuse_too_many(str(name), column)
         levels.append(tuple(sorted(set(column))))
     return Columns(tuple(map(str, known.columns)), tuple(levels))
 
 
-def _refuse_odd(name: str, column: pd.Series) -> None:
+def _refuse_nearly_numbers(name: str, column: pd.Series) -> None:
+    others = numbers_of(column).isna()
+    if _NEARLY < 1.0 - float(others.mean()) < 1.0:
+        raise TableError(
+            f"column {name!r} holds numbers, except for {int(others.sum())} values such as"
+            f" {column[others].iloc[0]!r} in row {column.index[others][0]}; correct them, leave"
+            " them empty to mark them as missing, or name the column in --categories."
+        )
+
+
+def _refuse_too_many(name: str, column: pd.Series) -> None:
     """Dates, identifiers and numbers with units would be thousands of categories."""
-    do = "--drop it, name it in --categories if these are kinds of cases, or"
+    advice = "--drop it, name it in --categories if these are kinds of cases, or"
     if column.str.match(_DATE).mean() > _NEARLY:
         raise TableError(
-            f"column {name!r} holds dates, such as {column.iloc[0]!r}; {do} make it a number (days"
-            " since a date, say)."
+            f"column {name!r} holds dates, such as {column.iloc[0]!r}; {advice} make it a number"
+            " (for example days since a date)."
         )
     count = column.nunique()
     if count > _MANY and count > len(column) / 2:
         raise TableError(
             f"column {name!r} has {count} different texts in {len(column)} rows, such as"
-            f" {column.iloc[0]!r}; {do} write it as plain numbers if it is one (1234.5), or name it"
-            " in --id if it names the rows."
+            f" {column.iloc[0]!r}; {advice} write it as plain numbers if it is one (1234.5), or"
+            " name it in --id if it identifies the rows."
         )
 
 
-def _fill(known: pd.DataFrame) -> dict[str, float | str]:
+def _typical_values(known: pd.DataFrame) -> dict[str, float | str]:
     """Median, or the most frequent category."""
     return {
         str(name): (
@@ -207,40 +187,109 @@ def _fill(known: pd.DataFrame) -> dict[str, float | str]:
     }
 
 
+def _replacements(features: pd.DataFrame, fill: dict[str, float | str]) -> list[str]:
+    counts = {name: int(is_missing(features[name]).sum()) for name in fill}
+    return [
+        f"{count} missing values of {name!r} replaced by"
+        f" {f'{value:.6g}' if isinstance(value, float) else repr(value)}"
+        for (name, value), count in zip(fill.items(), counts.values(), strict=True)
+        if count
+    ]
+
+
+def _read_all(
+    columns: Columns, features: pd.DataFrame, fill: dict[str, float | str]
+) -> pd.DataFrame:
+    read = read_rows(columns, features, False, fill)
+    bad = np.flatnonzero(read.reason != "")
+    if len(bad):
+        raise TableError(
+            f"row {features.index[bad[0]]}: {read.reason[bad[0]]}, unlike the other rows; correct"
+            " it, leave it empty to mark it as missing, --drop the column, or name it in"
+            " --categories."
+        )
+    return read.rows
+
+
+# -- target and weights ----------------------------------------------------------------------------
+
+
+def read_outcomes(column: pd.Series, classes: AnyArray | None) -> AnyArray:
+    """A target column as a model has it: its classes, or numbers where it has none."""
+    text = column.astype(str).str.strip()
+    _refuse(text, is_missing(text).to_numpy(), "a missing value; leave such rows out")
+    numbers = np.asarray(numbers_of(text), dtype=float)
+    if classes is None:
+        _refuse(text, np.isnan(numbers), "which is not a number")
+        _refuse(text, np.abs(numbers) > LARGEST, f"which is larger than {LARGEST:g}")
+        return numbers
+    labels = classes.tolist()
+    if classes.dtype.kind in "biuf":
+        place = {float(label): k for k, label in enumerate(labels)}
+        found = np.array([place.get(value, -1) for value in numbers.tolist()], dtype=np.intp)
+    else:
+        by_text = {str(label): k for k, label in enumerate(labels)}
+        found = np.array([by_text.get(value, -1) for value in text], dtype=np.intp)
+    _refuse(text, found < 0, f"which is not one of the labels {', '.join(map(str, labels))}")
+    return np.asarray(classes[found])
+
+
+def _refuse(text: pd.Series, bad: Booleans, wrong: str) -> None:
+    """Raise for the first bad row."""
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise TableError(
+            f"row {text.index[row]}: {text.name!r} is {text.iloc[row][:40]!r}, {wrong}."
+        )
+
+
+def _read_target(
+    column: pd.Series, first: Integers, weight: Array | None, task: str
+) -> tuple[str, AnyArray]:
+    """The task, and the outcomes of all rows."""
+    y = infer_types(column.iloc[first].to_frame())[column.name]
+    counted = y if weight is None else y[weight[first] > 0]
+    if counted.nunique() < 2:
+        raise TableError(
+            f"the target {y.name!r} has only one value, {str(counted.iloc[0])!r}, in the rows to"
+            " fit on."
+        )
+    task = _task_of(y, task)
+    if task == REGRESSION:
+        return task, read_outcomes(column, None)
+    if _is_number(y) and (y != np.rint(y)).any():
+        y = column.iloc[first].astype(str).str.strip()  # 1.5 and 2.5 are names of classes
+    labels = np.asarray(y, dtype=float).astype(int) if _is_number(y) else np.asarray(y, dtype=str)
+    return task, read_outcomes(column, np.unique(labels))
+
+
 def _is_number(y: pd.Series) -> bool:
     return bool(y.dtype == float)
 
 
-def _labels(y: pd.Series) -> AnyArray:
-    """Texts as they are, numbers as whole ones."""
-    return np.asarray(y, dtype=float).astype(int) if _is_number(y) else np.asarray(y, dtype=str)
-
-
-def _is_classification(y: pd.Series, task: str) -> bool:
+def _task_of(y: pd.Series, task: str) -> str:
     count = y.nunique()
-    if count < 2:
-        raise TableError(
-            f"the target {y.name!r} has one value only, {str(y.iloc[0])!r}, in the rows to fit on."
-        )
     if task == "auto":
-        task = "classification" if count == 2 or not _is_number(y) else "regression"
-    if task == "classification" and count > 2:
+        task = CLASSIFICATION if count == 2 or not _is_number(y) else REGRESSION
+    if task == CLASSIFICATION and count > 2:
         raise TableError(
-            f"the target {y.name!r} has {count} classes, and motlm knows two. Make it two (one"
-            " against the others), or say --task regression if it is a number."
+            f"the target {y.name!r} has {count} classes, and motlm supports two. Make it two (one"
+            " against the others), or choose --task regression if it is a number."
         )
-    if task == "regression" and not _is_number(y):
-        raise TableError(f"the target {y.name!r} is not a number, so that it is no regression.")
-    return task == "classification"
+    if task == REGRESSION and not _is_number(y):
+        raise TableError(f"the target {y.name!r} is not a number, as --task regression needs.")
+    return task
 
 
-def _weights(column: pd.Series) -> AnyArray:
+def _read_weights(column: pd.Series, first: Integers) -> Array:
     values = np.asarray(numbers_of(column.astype(str)), dtype=float)
-    bad = ~(values >= 0)
+    bad = ~((values >= 0) & (values <= LARGEST))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise TableError(
-            f"row {column.index[row]}: the weight {column.iloc[row]!r} is not a number that is 0 or"
-            " more."
+            f"row {column.index[row]}: the weight {column.iloc[row]!r} is not a number from 0 to"
+            f" {LARGEST:g}."
         )
+    if not values[first].any():
+        raise TableError(f"all weights {column.name!r} of the rows to fit on are 0.")
     return values

@@ -8,45 +8,49 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..estimators import LocalMixture, LocalMixtureClassifier
+from .._typing import AnyArray, Booleans
+from ..estimators import LocalMixture
 
-__all__ = ["summary"]
+__all__ = ["summarize"]
 
 _SHOWN = 3  # columns by which a locality is described
+_MOST = 8  # columns of a typical case that are shown
 _WIDTH = 110
 
 
-def summary(model: LocalMixture, explanation: Any, rows: pd.DataFrame, target: str) -> str:
-    """Each locality by what its rows are like, with its formula; `rows` are those of the
+def summarize(model: LocalMixture, explanation: Any, rows: pd.DataFrame, target: str) -> str:
+    """Each locality by how its rows differ from the rest, with its formula; `rows` are those of the
     explanation.
     """
-    speaker, n = model.apply(rows), len(model.localities_)
-    left = "score" if isinstance(model, LocalMixtureClassifier) else target
+    used, classes = model.apply(rows), model.mixture_.target.classes
+    left = target if classes is None else "score"
     lines = []
     for region in explanation.regions:
-        if region.index < n:
-            where = (
-                _given(model, region.index)
-                if model.points_of_interest is not None
-                else _like(rows, speaker == region.index)
-            )
-        else:
-            where = "all other cases" if n else "all cases"
+        where = _location(model, region.index, rows, used)
         lines.append(f"{region.name} ({region.share:.0%} of cases): {where}")
-        lines += _wrapped(f"{left} = {region.formula}")
-    if isinstance(model, LocalMixtureClassifier):
-        no, yes = model.classes_.tolist()
+        lines += _wrap(f"{left} = {region.formula}")
+    if classes is not None:
+        no, yes = classes.tolist()
         lines.append(f"a positive score means {yes}, a negative one {no}")
-    if n > 1:
+    if model.mixture_.n_localities > 1:
         lines.append(
-            f"local models contradict each other on {explanation.ambiguous:.1%} of the rows kept"
-            " aside"
+            f"local models contradict each other on {explanation.ambiguous:.1%} of the sealed rows"
         )
     return "\n".join(lines)
 
 
-def _wrapped(formula: str) -> list[str]:
-    """Lines that begin with a sign, so that no term is torn."""
+def _location(model: LocalMixture, region: int, rows: pd.DataFrame, used: AnyArray) -> str:
+    """Which cases a region has."""
+    n = model.mixture_.n_localities
+    if region == n:
+        return "all other cases" if n else "all cases"
+    if model.points_of_interest is not None:
+        return _typical_case(model, region)
+    return _differences(rows, used == region)
+
+
+def _wrap(formula: str) -> list[str]:
+    """Lines that begin with a sign, so that no term is broken."""
     glued = formula.replace(" * ", "\xa0*\xa0").replace(" + ", " +\xa0").replace(" - ", " -\xa0")
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     lines = textwrap.wrap(
@@ -55,45 +59,43 @@ def _wrapped(formula: str) -> list[str]:
     return [line.replace("\xa0", " ") for line in lines]
 
 
-def _given(model: LocalMixture, number: int) -> str:
+def _typical_case(model: LocalMixture, number: int) -> str:
     """A typical case, as it was given."""
     point = model.points_of_interest.iloc[model.localities_[number].point]
-    shown = [f"{name} = {_short(value)}" for name, value in list(point.items())[:8]]
-    return "around the typical case " + ", ".join(shown) + (", .." if len(point) > 8 else "")
+    shown = [f"{name} = {_short(value)}" for name, value in list(point.items())[:_MOST]]
+    more = ", .." if len(point) > _MOST else ""
+    return f"around the typical case {', '.join(shown)}{more}"
 
 
-def _like(rows: pd.DataFrame, inside: Any) -> str:
-    """What sets some rows apart from all: medians, and categories that are more frequent among
-    them.
-    """
+def _differences(rows: pd.DataFrame, inside: Booleans) -> str:
+    """How some rows differ from all: medians, and categories that are more frequent."""
     if not inside.any():
-        return "none of the rows kept aside lies there"
-    found: list[tuple[float, str]] = []
-    for name in rows.columns:
-        column = rows[name]
-        if column.dtype == float:
-            spread = float(column.std()) or 1.0
-            here, everywhere = float(column[inside].median()), float(column.median())
-            found.append(
-                (
-                    abs(here - everywhere) / spread,
-                    f"{name} about {_short(here)} (of all {_short(everywhere)})",
-                )
-            )
-            continue
-        gap = (
-            column[inside]
-            .value_counts(normalize=True)
-            .sub(column.value_counts(normalize=True), fill_value=0.0)
-        )
-        level = gap.idxmax()
-        words = (
-            f"{name} = {level} in {np.mean(column[inside] == level):.0%} (of all"
-            f" {np.mean(column == level):.0%})"
-        )
-        found.append((2.0 * float(gap.max()), words))
+        return "none of the sealed rows"
+    columns = [rows[name] for name in rows.columns]
+    found = [
+        _number_gap(column, inside) if column.dtype == float else _level_gap(column, inside)
+        for column in columns
+    ]
     best = sorted(found, key=lambda one: -one[0])[:_SHOWN]
     return "cases with " + ", ".join(words for _, words in best)
+
+
+def _number_gap(column: pd.Series, inside: Booleans) -> tuple[float, str]:
+    """The gap between the medians, in standard deviations, and in words."""
+    spread = float(column.std()) or 1.0
+    here, overall = float(column[inside].median()), float(column.median())
+    words = f"{column.name} about {_short(here)} (overall {_short(overall)})"
+    return abs(here - overall) / spread, words
+
+
+def _level_gap(column: pd.Series, inside: Booleans) -> tuple[float, str]:
+    """Twice the largest gap between the shares of a category, and in words."""
+    shares = column[inside].value_counts(normalize=True)
+    gap = shares.sub(column.value_counts(normalize=True), fill_value=0.0)
+    level = gap.idxmax()
+    here, overall = np.mean(column[inside] == level), np.mean(column == level)
+    words = f"{column.name} = {level} in {here:.0%} (overall {overall:.0%})"
+    return 2.0 * float(gap.max()), words
 
 
 def _short(value: Any) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._typing import AnyArray
+from ..errors import InputError, MissingPackageError
 from ._download import digest, member_of_zip, resumed
 from ._keel_format import KeelTable, read_keel
 
@@ -62,24 +63,21 @@ class KeelSet:
 # name, task, rows, columns, sha256, title
 _SETS = """
 banana classification 5292 3 9684c0f72a27f56319e4196f4aa246966a87d3d84dab954cc363f033bf8f4943 Banana
-wdbc classification 569 31 72c6d8b0cc18439d6eefa43790f961f7a76b3e0102b2ce1f4b968865de040f8a Breast
-Cancer Wisconsin german classification 1000 21
-18df1eeba9cdff3fdef83e456f35964301e34a2135ce7f62a08d1a434a98b7ea German phoneme classification 5349
-6 fe7e701fc5b4a14235f84f2a45ed0f4ac071a9adf59cd1297e69bab4e395d6c6 Phoneme ring classification 7400
-21 79e736d7a244643c8f900059f6a931aeff0e2faa5ce2f72cc1482cc0b88ded11 Ringnorm saheart classification
-462 10 1a88a425427acdfd24c52f83c9d04f2586a040ea6c53179ba6ebe649c0caca16 Saheart spectfheart
-classification 267 45 29370e8ed48bae7bcc06c706944fd7700c1898957766a88c580aa6ee179ab23f Spectfheart
-twonorm classification 7400 21 41759feac6ba52ee52532c26bca8b76371dbd34951c9ebdea2fff9c79fd47dd4
-Twonorm autoMPG8 regression 372 8 0800abf9c19c92e5968416d3f1daac10dcfbb9f15c1cd2745a06d971ecbddaca
-Auto MPG8 baseball regression 190 14
-9738e34506d9bab97fa2b24e0bb6ac455e129f31db9120703009e005e47fb9be Baseball concrete regression 911 9
-c8ab63ad3cd6e0ab8b4aaed318e2b248a8b56af213a8dd36fd039d33602f7f19 Concrete dee regression 339 7
-4f721f6ba41634396b6df95abb9a6418b3c20947d40a049940a6f0d1177d0d14 Daily Electricity laser regression
-881 5 cbfd5e25cbd0a2ad4b319318bff5f73acaf23f7349d4b499c5975eb709c3abfb Laser Generated stock
-regression 926 10 5601e293a1fd703d1536d55322b82e94932cec119be135eb1bb2f2b77746a5f6 Stock Prices
+wdbc classification 569 31 72c6d8b0cc18439d6eefa43790f961f7a76b3e0102b2ce1f4b968865de040f8a Breast Cancer Wisconsin
+german classification 1000 21 18df1eeba9cdff3fdef83e456f35964301e34a2135ce7f62a08d1a434a98b7ea German
+phoneme classification 5349 6 fe7e701fc5b4a14235f84f2a45ed0f4ac071a9adf59cd1297e69bab4e395d6c6 Phoneme
+ring classification 7400 21 79e736d7a244643c8f900059f6a931aeff0e2faa5ce2f72cc1482cc0b88ded11 Ringnorm
+saheart classification 462 10 1a88a425427acdfd24c52f83c9d04f2586a040ea6c53179ba6ebe649c0caca16 Saheart
+spectfheart classification 267 45 29370e8ed48bae7bcc06c706944fd7700c1898957766a88c580aa6ee179ab23f Spectfheart
+twonorm classification 7400 21 41759feac6ba52ee52532c26bca8b76371dbd34951c9ebdea2fff9c79fd47dd4 Twonorm
+autoMPG8 regression 372 8 0800abf9c19c92e5968416d3f1daac10dcfbb9f15c1cd2745a06d971ecbddaca Auto MPG8
+baseball regression 190 14 9738e34506d9bab97fa2b24e0bb6ac455e129f31db9120703009e005e47fb9be Baseball
+concrete regression 911 9 c8ab63ad3cd6e0ab8b4aaed318e2b248a8b56af213a8dd36fd039d33602f7f19 Concrete
+dee regression 339 7 4f721f6ba41634396b6df95abb9a6418b3c20947d40a049940a6f0d1177d0d14 Daily Electricity
+laser regression 881 5 cbfd5e25cbd0a2ad4b319318bff5f73acaf23f7349d4b499c5975eb709c3abfb Laser Generated
+stock regression 926 10 5601e293a1fd703d1536d55322b82e94932cec119be135eb1bb2f2b77746a5f6 Stock Prices
 treasury regression 933 16 2f49998f99b2ed1d44de7c37c9e365f019bf7ccd7d2829e812cef842212e4f17 Treasury
-wizmir regression 911 8 e69609f6e6116e106560cddc1f05456cbf92261aa69b1760b9d45809949c2a9b Weather
-Izmir
+wizmir regression 911 8 e69609f6e6116e106560cddc1f05456cbf92261aa69b1760b9d45809949c2a9b Weather Izmir
 """
 KEEL: tuple[KeelSet, ...] = tuple(
     KeelSet(name, title, task, sha256, (int(rows), int(columns)))
@@ -118,7 +116,7 @@ def _one(name: str) -> KeelSet:
     for one in KEEL:
         if name.lower() in (one.name.lower(), one.title.lower()):
             return one
-    raise ValueError(
+    raise InputError(
         f"no data set {name!r}; there are {', '.join(one.name for one in KEEL)}. To read a file of"
         " yours: read_keel."
     )
@@ -275,7 +273,7 @@ def _frame(table: KeelTable) -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("as_frame=True needs pandas: pip install pandas") from error
+        raise MissingPackageError("as_frame=True needs pandas: pip install pandas") from error
     columns = {}
     for name in (*table.inputs, *table.outputs):
         attribute, column = table.attribute(name), table.column(name)
@@ -321,7 +319,7 @@ def load_published(name: str, *, data_home: Any = None) -> tuple[AnyArray, AnyAr
            [-0.5 ,  1.  ]]), array([ 1., -1.]))
     """
     if name not in PUBLISHED:
-        raise ValueError(f"no synthetic case {name!r}; there are {', '.join(PUBLISHED)}.")
+        raise InputError(f"no synthetic case {name!r}; there are {', '.join(PUBLISHED)}.")
     path = data_folder(data_home) / "synthetic" / f"{name}.csv"
     if not path.is_file():
         raise FileNotFoundError(

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._typing import Array
+from ..errors import InputError
 
 __all__ = [
     "make_clf_case1",
@@ -130,7 +131,7 @@ def make_clf_case2(
 
 def _check_rows(n_rows: int, least: int) -> None:
     if n_rows < least:
-        raise ValueError(f"n_rows must be at least {least}; got {n_rows}.")
+        raise InputError(f"n_rows must be at least {least}; got {n_rows}.")
 
 
 def make_reg_case1(

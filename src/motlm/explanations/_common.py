@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..columns import Columns, columns_of, is_frame
+from ..errors import InputError, InputTypeError, MissingPackageError
 from ..estimators import LocalMixture, LocalMixtureClassifier
 from ..prediction import Routing, mean_model, nearest_model, spoken, spread
 
@@ -53,7 +54,7 @@ def groups_of(columns: Columns) -> list[Group]:
 
 def checked(model: Any) -> LocalMixture:
     if not isinstance(model, LocalMixture):
-        raise TypeError(
+        raise InputTypeError(
             f"explanations are of motlm's estimators; got a {type(model).__name__}. Of a pipeline,"
             " give the last step and the rows as it sees them."
         )
@@ -172,7 +173,7 @@ def table_of(rows: list[dict[str, Any]]) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
-        raise ImportError("to_frame needs pandas: pip install pandas") from error
+        raise MissingPackageError("to_frame needs pandas: pip install pandas") from error
     return pd.DataFrame(rows)
 
 
@@ -194,20 +195,20 @@ def one_row(model: LocalMixture, x: Any) -> Any:
     if isinstance(x, Mapping):
         missing = [name for name in names if name not in x]
         if missing:
-            raise ValueError(
+            raise InputError(
                 f"the row has no value for {missing[0]!r}; the columns are"
                 f" {', '.join(map(repr, names[:20]))}."
             )
         x = [x[name] for name in names]
     if is_frame(x):
         if len(x) != 1:
-            raise ValueError(f"one row is explained at a time; got {len(x)}.")
+            raise InputError(f"one row is explained at a time; got {len(x)}.")
         return x
     values = np.asarray(x, dtype=object)
     if values.ndim == 2 and len(values) == 1:
         values = values[0]
     if values.shape != (len(names),):
-        raise ValueError(
+        raise InputError(
             f"a row has {len(names)} values, {', '.join(map(repr, names[:20]))}; got an array of"
             f" shape {np.shape(x)}."
         )

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 from .._typing import Array, Booleans
+from ..errors import InputError
 from ..estimators import LocalMixture, LocalMixtureClassifier
 from ._common import (
     Group,
@@ -205,12 +206,12 @@ def counterfactual(
     for what, given in (("fixed", held), ("bounds", limits), ("integer", whole)):
         for name in given:
             if name not in names:
-                raise ValueError(
+                raise InputError(
                     f"{what} names {name!r}; the columns are {', '.join(map(repr, names[:20]))}."
                 )
     text = [name for name in (*limits, *whole) if groups[names.index(name)].levels is not None]
     if text:
-        raise ValueError(
+        raise InputError(
             f"column {text[0]!r} holds categories, which have no bounds and are no numbers."
         )
     n, speaker, score = len(model.localities_), int(seen.speaker[0]), float(seen.spoken()[0])
@@ -224,14 +225,14 @@ def counterfactual(
         label = model.classes_[int(score > 0)]
         wanted = model.classes_[int(score <= 0)] if target is None else target
         if wanted not in model.classes_:
-            raise ValueError(
+            raise InputError(
                 f"target must be one of the labels {model.classes_.tolist()}; got {target!r}."
             )
         level, up, prediction = 0.0, bool(wanted == model.classes_[1]), label
         reached = bool(wanted == label)
     else:
         if target is None:
-            raise ValueError("target is needed: the prediction that is wanted, in the units of y.")
+            raise InputError("target is needed: the prediction that is wanted, in the units of y.")
         wanted, prediction = float(target), score
         level, up, reached = wanted, wanted > score, wanted == score
     about = {
@@ -323,7 +324,7 @@ def counterfactual(
 
 def _names(given: Iterable[str], option: str) -> set[str]:
     if isinstance(given, str):
-        raise ValueError(
+        raise InputError(
             f"{option} must be a list of column names; got the text {given!r}. Write [{given!r}]."
         )
     return set(given)
@@ -397,7 +398,7 @@ class _Search:
         except (TypeError, ValueError, IndexError):
             low, high = 1.0, 0.0
         if not low <= high:
-            raise ValueError(
+            raise InputError(
                 f"bounds of {group.name!r} must be (lowest, highest), either of which may be None;"
                 f" got {limit!r}."
             )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._typing import Array, Integers
 from ..certificates import Certificate
+from ..errors import InputError
 from ..estimators import LocalMixture, LocalMixtureClassifier
 from ..localities import Locality
 from ._common import Seen, checked, html_table, number, plain, region_name, said_by, table_of
@@ -276,7 +277,7 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     if isinstance(model, LocalMixtureClassifier):
         strange = ~np.isin(y, model.classes_)
         if strange.any():
-            raise ValueError(
+            raise InputError(
                 f"y has the label {y[strange].tolist()[0]!r}, which the model does not know; its"
                 f" labels are {model.classes_.tolist()}."
             )

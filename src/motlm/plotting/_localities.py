@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array
+from ..errors import InputError, InputTypeError
 from ..estimators import LocalMixture, LocalMixtureClassifier
 from ._style import LABEL_COLORS, LABEL_MARKERS, axes, legend_outside, pyplot, short
 
@@ -113,7 +114,7 @@ class LocalitiesDisplay:
         """
         model = _checked(estimator)
         if kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}.")
+            raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}.")
         encoded = model._encode(X)
         labels = None if y is None else np.asarray(y)
         if len(encoded) > max_rows:
@@ -245,18 +246,18 @@ class LocalitiesDisplay:
 
 def _checked(estimator: Any) -> LocalMixture:
     if not isinstance(estimator, LocalMixture):
-        raise TypeError(
+        raise InputTypeError(
             f"LocalitiesDisplay draws motlm's estimators; got a {type(estimator).__name__}."
         )
     check_is_fitted(estimator)
     if len(estimator.exterior_.feature_names) < 2:
-        raise ValueError("LocalitiesDisplay needs two columns; for one use RegressionDisplay.")
+        raise InputError("LocalitiesDisplay needs two columns; for one use RegressionDisplay.")
     if estimator.points_of_interest is not None and estimator.metric not in (
         "euclidean",
         "l2",
         "minkowski",
     ):
-        raise ValueError(
+        raise InputError(
             f"LocalitiesDisplay draws Euclidean balls; this model has metric={estimator.metric!r}."
         )
     return estimator
@@ -283,13 +284,13 @@ def _columns(model: LocalMixture, features: tuple[Any, Any] | None) -> tuple[int
     for one in features:
         place = names.index(one) if one in names else one
         if not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
-            raise ValueError(
+            raise InputError(
                 f"features must be two of the columns {', '.join(map(repr, names[:20]))}, or"
                 f" numbers; got {one!r}."
             )
         found.append(int(place))
     if len(found) != 2 or found[0] == found[1]:
-        raise ValueError(f"features must be two different columns; got {features!r}.")
+        raise InputError(f"features must be two different columns; got {features!r}.")
     return found[0], found[1]
 
 
@@ -303,7 +304,7 @@ def _slice(
     first, second = _columns(model, features)
     names, units = model.exterior_.feature_names, model._fitted.units
     if at is not None and not 0 <= at < len(model.localities_):
-        raise ValueError(
+        raise InputError(
             f"at must be one of the {len(model.localities_)} localities, from 0 on; got {at!r}."
         )
     base = model._typical if at is None else model.localities_[at].center
@@ -363,10 +364,10 @@ def _projection(
     resolution: int,
 ) -> dict[str, Any]:
     if features is not None or at is not None:
-        raise ValueError("a projection shows all columns; features and at are of slices.")
+        raise InputError("a projection shows all columns; features and at are of slices.")
     units, varies = model._fitted.units, model._fitted.varies
     if varies.sum() < 2 or len(encoded) < 3:
-        raise ValueError("a projection needs two columns that vary, and three rows.")
+        raise InputError("a projection needs two columns that vary, and three rows.")
     Z = units.standardized(encoded)[:, varies]
     middle = Z.mean(axis=0)
     _, spread, axes_ = np.linalg.svd(Z - middle, full_matrices=False)

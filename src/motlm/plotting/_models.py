@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array
 from ..certificates import prediction_interval
+from ..errors import InputError, InputTypeError
 from ..estimators import LocalMixture, LocalMixtureRegressor
 from ..explanations import RowExplanation, explain_local
 from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside, model_names, short
@@ -87,18 +88,18 @@ class RegressionDisplay:
         RegressionDisplay
         """
         if not isinstance(estimator, LocalMixtureRegressor):
-            raise TypeError(
+            raise InputTypeError(
                 "RegressionDisplay draws a LocalMixtureRegressor; got a"
                 f" {type(estimator).__name__}."
             )
         check_is_fitted(estimator)
         if len(estimator.exterior_.feature_names) != 1:
-            raise ValueError(
+            raise InputError(
                 "RegressionDisplay draws models of 1 column; this one has"
                 f" {len(estimator.exterior_.feature_names)}."
             )
         if estimator._columns.has_text:
-            raise ValueError(
+            raise InputError(
                 "RegressionDisplay draws a column of numbers; this one holds categories."
             )
         values = estimator._encode(X)[:, 0]
@@ -257,7 +258,7 @@ class CoefficientsDisplay:
         CoefficientsDisplay
         """
         if not isinstance(estimator, LocalMixture):
-            raise TypeError(
+            raise InputTypeError(
                 f"CoefficientsDisplay draws motlm's estimators; got a {type(estimator).__name__}."
             )
         check_is_fitted(estimator)
@@ -363,7 +364,7 @@ class ContributionsDisplay:
         """
         explanation = explain_local(estimator, x)
         if len(explanation) != 1:
-            raise ValueError(f"ContributionsDisplay draws one row; got {len(explanation)}.")
+            raise InputError(f"ContributionsDisplay draws one row; got {len(explanation)}.")
         return cls.from_explanation(explanation[0], max_features=max_features, ax=ax)
 
     @classmethod

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..certificates import Certificate, Statement
+from ..errors import InputError, InputTypeError
 from ..estimators import LocalMixture
 from ..optimize import Record
 from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside
@@ -70,12 +71,12 @@ class PathDisplay:
         PathDisplay
         """
         if not isinstance(estimator, LocalMixture):
-            raise TypeError(
+            raise InputTypeError(
                 f"PathDisplay draws motlm's estimators; got a {type(estimator).__name__}."
             )
         check_is_fitted(estimator)
         if by not in ("lambda", "n"):
-            raise ValueError(f"by must be 'lambda' or 'n'; got {by!r}.")
+            raise InputError(f"by must be 'lambda' or 'n'; got {by!r}.")
         records = [one for one in estimator.path_ if one.stage == "search" and one.rank == 0]
         if value is None:
             value = next(
@@ -87,12 +88,12 @@ class PathDisplay:
                 "objective",
             )
         if value not in _VALUES:
-            raise ValueError(
+            raise InputError(
                 f"value must be one of {', '.join(map(repr, _VALUES))}; got {value!r}."
             )
         records = [one for one in records if getattr(one, value) is not None]
         if not records:
-            raise ValueError(
+            raise InputError(
                 f"the search has no {value!r} to draw: nothing was chosen, or the model was not"
                 " fitted but made."
             )
@@ -196,7 +197,7 @@ class RiskDisplay:
             if one.unit == "share" and one.value is not None and one.empirical is not None
         ]
         if not shown:
-            raise ValueError("the certificate has no share of cases to draw.")
+            raise InputError("the certificate has no share of cases to draw.")
         return cls(statements=shown).plot(ax=ax)
 
     @classmethod
@@ -215,7 +216,7 @@ class RiskDisplay:
         """
         certificate = getattr(estimator, "certificate_", None)
         if certificate is None:
-            raise ValueError("the model has no certificate; motlm.certificates.certify makes one.")
+            raise InputError("the model has no certificate; motlm.certificates.certify makes one.")
         return cls.from_certificate(certificate, ax=ax)
 
     def plot(self, ax: Any = None) -> RiskDisplay:

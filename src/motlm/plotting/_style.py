@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import MissingPackageError
 from ..explanations._common import region_name
 
 __all__ = [
@@ -32,7 +33,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("plotting needs matplotlib: pip install 'motlm[plot]'") from error
+        raise MissingPackageError("plotting needs matplotlib: pip install 'motlm[plot]'") from error
     return plt
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+from ..errors import InputError, MissingPackageError
 from ..explanations import explain_global
 from ..explanations._common import checked
 from ..files import write_atomically
@@ -78,13 +79,15 @@ def render(
     try:
         from jinja2 import Environment
     except ImportError as error:
-        raise ImportError("reports need Jinja2 and plotly: pip install 'motlm[report]'") from error
+        raise MissingPackageError(
+            "reports need Jinja2 and plotly: pip install 'motlm[report]'"
+        ) from error
     model, place = checked(model), Path(path)
     if place.is_dir() or (place.exists() and not overwrite):
         write_atomically(place, "", overwrite)  # says what is wrong before anything is computed
     y = column_or_1d(y, warn=True)
     if len(y) == 0:
-        raise ValueError("a report needs rows; X and y are empty.")
+        raise InputError("a report needs rows; X and y are empty.")
     content = payload(
         model, X, np.asarray(y), explain_global(model, X, y), title, include_rows, max_rows
     )
@@ -117,5 +120,7 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise ImportError("reports need Jinja2 and plotly: pip install 'motlm[report]'") from error
+        raise MissingPackageError(
+            "reports need Jinja2 and plotly: pip install 'motlm[report]'"
+        ) from error
     return base64.b64encode(gzip.compress(get_plotlyjs().encode(), 9, mtime=0)).decode()

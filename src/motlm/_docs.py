@@ -1,0 +1,214 @@
+"""What the documentation of the two estimators shares."""
+
+from __future__ import annotations
+
+from .checks import list_numbers
+from .targets import Binary, Continuous
+
+__all__ = ["CLASSIFIER", "REGRESSOR"]
+
+PARAMETERS = """
+    Parameters
+    ----------
+    n_localities : int or "auto", default=2
+        How many balls to search for. 0 is one linear model. "auto" grows the mixture one ball at a
+        time, up to `max_localities` or until two more give no improvement, and takes the number that does
+        best (see `select`). Ignored where points_of_interest are given.
+    max_localities : int, default=8
+        Most balls that "auto" tries.
+    points_of_interest : array or DataFrame of (n_localities, n_features), default=None
+        Centers of the localities, in the columns and units of X. They stay where they are; only
+        radii and models are learned. None: the centers are learned too.
+    metric : str or callable, default="euclidean"
+        Distance between (standardized) rows and points. With given points any metric that
+        scikit-learn's `pairwise_distances` knows by name, or a function of two rows; learned points
+        are Euclidean.
+    inverse_temperature : "auto", float or sequence of float, default="auto"
+        The paper's lambda', where lambda = lambda' * (sum of weights) divides the KL divergence. Of
+        a sequence, or of "auto" ({auto}), {which} is taken, and the model refitted on all rows.
+    select : "held-out" or "bound", default="held-out"
+        How n_localities and inverse_temperature are chosen: by the score of held-out rows (or of
+        `X_val`), or, without holding any out, by {bound}.
+    validation_fraction : float, default=0.2
+        Share of the rows that is held out to choose by.
+    solver : "lbfgs" or "nadam", default="lbfgs"
+        "nadam" is the paper's solver with its random starts, learning rates and stopping rule.
+    n_starts : int, default=8
+        Effort of the search. "lbfgs": starts that are polished for a few steps, of ten times as
+        many that are drawn, in each of the ways to come by a mixture; the best are searched to the
+        end. "nadam": random starts.
+    max_iter : int, default=1000
+        Most steps of one search.
+    tol : float, default=None
+        Relative decrease of the objective at which a search stops; None is the solver's own (1e-5
+        for ten steps of "lbfgs", 0.05 for 40 of "nadam").
+    max_time : float, default=None
+        Seconds after which the search stops with the best model found so far, and a warning. Ctrl-C
+        does the same.
+    warm_start : bool, default=False
+        Whether to go on from the model of the last fit: its localities, number and
+        `inverse_temperature_` (balls are added or dropped where n_localities has changed) are
+        searched on, without looking for others.{coef_scale}
+    overlap : "nearest" or "mean", default="nearest"
+        Which of several applicable local models is used: that of the nearest center, or all, by
+        the mean of their scores. As of the last fit.
+    standardize : bool or Units, default=True
+        Whether to bring all columns to mean 0 and standard deviation 1 first. The priors expect
+        that. Everything is reported in the user's units all the same. `Units.of_rows` takes means
+        and deviations from other rows, as a certificate without a split needs them.
+    prior : Prior, default=None
+        Prior distributions, in standardized units; None for the paper's.
+    handle_unknown : "warn", "ignore" or "error", default="warn"
+        What to do with a category that fit did not see: take it as the training average, with a
+        warning or without one, or refuse it.
+    n_jobs : int, default=None
+        Processes among which the starts are shared out. The model is the same for any number.
+    verbose : int, default=0
+        1 shows a progress bar: what is being done, and the best objective.
+    random_state : int, RandomState or None, default=None
+        Seed of the starts and of the held-out rows. The order of the rows does not matter.
+
+    Attributes
+    ----------
+    mixture_ : Mixture
+        The fitted model; the other attributes are views of it.
+    localities_ : list of Locality
+        Each with center, half_width, coef, intercept, n_rows and formula(), in the user's units,
+        and with radius and radius_mean, which are distances between standardized rows. A locality
+        that no training row belongs to is dropped, with a warning.
+    exterior_ : LocalModel
+        The linear model of the rows that no locality contains.
+    posterior_ : Posterior
+        The distributions learned, in standardized units.
+    objective_, gibbs_risk_, kl_ : float
+        What was minimized, L_S(Q) + KL / lambda, and its parts{units}.
+    inverse_temperature_ : float
+        lambda', given or chosen.
+    path_ : list of Record
+        The minima found, for every number of localities and inverse temperature tried.
+    n_iter_ : int
+        Steps of the search that won.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+"""
+
+
+OBJECTIVE = r"""    Notes
+    -----
+    Training minimizes, over the distributions Q of all parameters and with the prior P,
+
+    .. math::
+
+        L_S(Q) + \frac{KL(Q \,\|\, P)}{\lambda}, \qquad \lambda = \lambda' \sum_j \alpha_j,
+
+    .. math::
+
+        L_S(Q) = \frac{1}{\sum_j \alpha_j} \sum_j \alpha_j \Big[ \sum_{i=1}^n \omega_i(x_j) \,
+        \ell_i(x_j, y_j) + \ell_{ext}(x_j, y_j) \prod_{i=1}^n \big(1 - \omega_i(x_j)\big) \Big],
+
+    where :math:`\alpha_j` are the weights of the rows, :math:`\omega_i(x)` is the probability that
+    ball i contains the row, and :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local
+    models and of the exterior one. For a standardized row x the score :math:`s_i` of model i is
+    normal with mean :math:`m_i = w_i \cdot x + b_i` and variance
+    :math:`v_i = \rho_i^2 |x|^2 + \sigma_i^2`, so that its loss has a closed form.
+"""
+
+CLASSIFIER = (
+    """Binary classification by a few linear models, each in a ball, and one outside.
+
+    Minimizes the PAC-Bayes objective of "Mixtures of Transparent Local Models" (Diaby, Duchesne and
+    Marchand) in closed form.
+"""
+    + PARAMETERS.format(
+        auto=list_numbers(Binary.temperatures),
+        which=(
+            "the smallest that is not significantly worse on held-out rows\n        than the best (by a"
+            " standard error of the difference)"
+        ),
+        coef_scale="""
+    coef_scale : "free" or "unit", default="free"
+        Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free
+        has the lower minimum.
+    combine : "sum" or "any", default="sum"
+        The loss of a row to which several models apply: the sum of theirs, as in the paper, or the
+        probability that any of them errs, which is never more.""",
+        units="",
+        bound="Catoni's bound on the risk",
+    )
+    + r"""    classes_ : ndarray of (2,)
+        The labels.
+
+"""
+    + OBJECTIVE
+    + r"""    It is the zero-one loss, with labels -1 and +1:
+
+    .. math::
+
+        \ell_i(x, y) = P(y s_i \le 0) = \Phi\big(-y \, m_i / \sqrt{v_i}\big).
+
+    With ``combine="any"`` the bracket is :math:`1 - \prod_i (1 - \omega_i \ell_i) + \ell_{ext}
+    \prod_i (1 - \omega_i)`, the probability that some applicable model errs.
+
+    `predict` uses one model for each row: of the balls that contain it (distance at most `radius`)
+    that of the nearest center, or, where none does, the exterior model. The label is the sign of
+    its mean score. With ``overlap="mean"`` it is the sign of the mean of the scores of all balls
+    that contain the row.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> X, y = make_clf_case2(random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(
+    ...     points_of_interest=points, standardize=False, random_state=0
+    ... )
+    >>> [round(locality.radius, 1) for locality in mixture.fit(X, y).localities_]
+    [0.9, 0.4, 0.9]
+    """
+)
+
+REGRESSOR = (
+    """Regression by a few linear models, each in a ball, and one outside.
+
+    Minimizes the PAC-Bayes objective of "Mixtures of Transparent Local Models" (Diaby, Duchesne and
+    Marchand) in closed form. The target is centered and scaled inside.
+"""
+    + PARAMETERS.format(
+        auto=list_numbers(Continuous.temperatures),
+        which="the one that predicts held-out rows best",
+        coef_scale="",
+        units=(
+            ", in squared units of the\n        target: ``objective_ = gibbs_risk_ + target_scale_**2"
+            " * kl_ / lambda``"
+        ),
+        bound="the objective, which needs one\n        inverse_temperature",
+    )
+    + r"""    target_scale_ : float
+        Standard deviation of the target, by which it was divided inside.
+    residual_scale_ : float
+        Root mean squared error of the predictions on the training rows.
+
+"""
+    + OBJECTIVE
+    + r"""    It is the squared loss, of the standardized target:
+
+    .. math::
+
+        \ell_i(x, y) = E (s_i - y)^2 = (m_i - y)^2 + v_i.
+
+    `predict` uses one model for each row: of the balls that contain it (distance at most `radius`)
+    that of the nearest center, or, where none does, the exterior model. With ``overlap="mean"`` it
+    is the mean of the predictions of all balls that contain the row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm import LocalMixtureRegressor
+    >>> X = np.linspace(-2, 2, 200)[:, None]
+    >>> y = np.where(np.abs(X[:, 0]) < 1, X[:, 0], -X[:, 0])
+    >>> model = LocalMixtureRegressor(n_localities=1, random_state=0).fit(X, y)
+    >>> float(model.localities_[0].coef[0].round()), float(model.exterior_.coef[0].round())
+    (1.0, -1.0)
+    """
+)

@@ -1,0 +1,210 @@
+"""What an estimator is told, checked: parameters and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from ._typing import Array
+from .combinations import COMBINATIONS
+from .errors import InputError
+from .inputs import HANDLE_UNKNOWN
+from .overlap import OVERLAPS
+from .posterior import Prior
+from .search import SOLVERS
+from .targets import Target
+from .units import Units
+
+__all__ = ["Settings", "check_units", "check_weights", "list_numbers"]
+
+_INTEGERS = {"n_localities": 0, "max_localities": 1, "n_starts": 1, "max_iter": 1, "verbose": 0}
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "solver": tuple(SOLVERS),
+    "overlap": tuple(OVERLAPS),
+    "coef_scale": ("free", "unit"),
+    "combine": tuple(COMBINATIONS),
+    "handle_unknown": HANDLE_UNKNOWN,
+    "select": ("held-out", "bound"),
+    "warm_start": (True, False),
+    "standardize": (True, False),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of an estimator. The regressor has no coef_scale and no combine."""
+
+    n_localities: Any = 2
+    max_localities: Any = 8
+    points_of_interest: Any = None
+    metric: Any = "euclidean"
+    inverse_temperature: Any = "auto"
+    select: Any = "held-out"
+    validation_fraction: Any = 0.2
+    solver: Any = "lbfgs"
+    n_starts: Any = 8
+    max_iter: Any = 1000
+    tol: Any = None
+    max_time: Any = None
+    warm_start: Any = False
+    coef_scale: Any = "free"
+    combine: Any = "sum"
+    overlap: Any = "nearest"
+    standardize: Any = True
+    prior: Any = None
+    handle_unknown: Any = "warn"
+    n_jobs: Any = None
+    verbose: Any = 0
+    random_state: Any = None
+
+    @classmethod
+    def of(cls, estimator: Any) -> Settings:
+        """Of an estimator, checked."""
+        known = {one.name for one in fields(cls)}
+        given = estimator.get_params(deep=False)
+        settings = cls(**{name: value for name, value in given.items() if name in known})
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        for name, low in _INTEGERS.items():
+            self._check_integer(name, low)
+        if self.max_time is not None and not (_is_real(self.max_time) and self.max_time > 0):
+            raise InputError(
+                f"max_time must be None or a positive number of seconds; got {self.max_time!r}."
+            )
+        if self.tol is not None and not (_is_real(self.tol) and self.tol >= 0):
+            raise InputError(f"tol must be None or a number >= 0; got {self.tol!r}.")
+        share = self.validation_fraction
+        if not (isinstance(share, Real) and 0 < float(share) < 1):
+            raise InputError(f"validation_fraction must lie between 0 and 1; got {share!r}.")
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if name == "standardize" and isinstance(value, Units):
+                continue
+            if value not in allowed:
+                raise InputError(
+                    f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}."
+                )
+        if self.prior is not None and not isinstance(self.prior, Prior):
+            raise InputError(
+                f"prior must be None or a motlm.Prior; got {type(self.prior).__name__}."
+            )
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            raise InputError(
+                "metric='precomputed' has no rows to measure when predicting; give a metric by"
+                " name, or a function."
+            )
+
+    def _check_integer(self, name: str, low: int) -> None:
+        value = getattr(self, name)
+        if name == "n_localities" and isinstance(value, str) and value == "auto":
+            return
+        if name == "verbose" and isinstance(value, bool):
+            return
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
+            words = "'auto' or an integer" if name == "n_localities" else "an integer"
+            raise InputError(f"{name} must be {words} >= {low}; got {value!r}.")
+
+    def temperatures(self, target: type[Target]) -> tuple[float, ...]:
+        """The inverse temperatures to try."""
+        given = self.inverse_temperature
+        if isinstance(given, str) and given == "auto":
+            given = target.temperatures
+        try:
+            values = np.atleast_1d(np.asarray(given, dtype=float)).ravel()
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        positive = len(values) > 0 and np.isfinite(values).all() and bool((values > 0).all())
+        if isinstance(given, bool) or not positive:
+            raise InputError(
+                "inverse_temperature (lambda', a multiple of the number of rows) must be 'auto', a"
+                f" positive number or a sequence of them; got {given!r}."
+            )
+        if self.select == "bound" and target.scaled and len(set(values)) > 1:
+            raise InputError(
+                "select='bound' compares objectives of one lambda, so that regression needs one"
+                f" inverse_temperature; got {list_numbers(values.tolist())}. Give one number, or"
+                " select='held-out'."
+            )
+        return tuple(map(float, dict.fromkeys(values)))
+
+    def sizes(self, points: Array | None, n_distinct: int, n_rows: int) -> list[int]:
+        """The numbers of localities to try."""
+        if points is not None:
+            return [len(points)]
+        if isinstance(self.n_localities, str):
+            return list(range(min(self.max_localities, n_distinct) + 1))
+        n = int(self.n_localities)
+        if n > n_distinct:
+            raise InputError(
+                f"n_localities={n} is more than the {n_distinct} distinct rows"
+                f" (n_samples={n_rows}); ask for fewer localities."
+            )
+        return [n]
+
+    def check_metric(self) -> None:
+        """Learned points are Euclidean."""
+        if self.points_of_interest is None and self.metric != "euclidean":
+            raise InputError(
+                f"metric={self.metric!r} needs points_of_interest: learned points know the"
+                " Euclidean metric only. Give the points, or leave metric='euclidean'."
+            )
+
+    def search_options(self) -> dict[str, Any]:
+        return {
+            "unit_scale": self.coef_scale != "free",
+            "solver": self.solver,
+            "n_starts": self.n_starts,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "n_jobs": self.n_jobs,
+        }
+
+
+def check_units(units: Units, names: tuple[str, ...], scaled: bool) -> None:
+    """Units given by the user must be of these columns; a classifier's target has none."""
+    if np.shape(units.center) != (len(names),) or np.shape(units.inverse_scale) != (len(names),):
+        raise InputError(
+            f"standardize has units of {np.size(units.center)} columns, but X has"
+            f" {len(names)} (encoded:"
+            f" {', '.join(names[:5])}{', ..' if len(names) > 5 else ''}); take them from rows like"
+            " X by Units.of_rows."
+        )
+    if not scaled and (units.target_center, units.target_scale) != (0.0, 1.0):
+        raise InputError(
+            "standardize has units of a target, which a classifier has not; leave the target out of"
+            " Units.of_rows."
+        )
+
+
+def check_weights(sample_weight: Any, X: Any) -> Array:
+    """Weights of the rows, 1 where none are given."""
+    if sample_weight is None:
+        return np.ones(np.shape(X)[0])
+    given = np.asarray(sample_weight)
+    if given.ndim and not given.any():
+        raise InputError(
+            "all of sample_weight are zero, so that no row is left to fit on; give some row a"
+            " positive weight."
+        )
+    weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64), dtype=float)
+    if (weight < 0).any():
+        first = int(np.flatnonzero(weight < 0)[0])
+        raise InputError(
+            f"Negative values in sample_weight: {int((weight < 0).sum())} of them, the first"
+            f" {weight[first]:g} at row {first}; weights must be >= 0."
+        )
+    return weight
+
+
+def list_numbers(values: Any) -> str:
+    return ", ".join(f"{value:g}" for value in values)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

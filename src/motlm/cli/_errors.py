@@ -1,0 +1,84 @@
+"""What the command line makes of errors and warnings: one line each, with advice about options."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from ..errors import (
+    EmptyLocalityWarning,
+    IdentifierWarning,
+    MotlmError,
+    MotlmWarning,
+    StoppedEarlyWarning,
+)
+
+__all__ = ["CommandError", "TableError", "describe", "say", "show_warnings"]
+
+
+class TableError(MotlmError):
+    """A table that cannot be read, or that does not have what a command needs."""
+
+
+class CommandError(MotlmError):
+    """Options, models or output files that a command cannot work with."""
+
+
+# Instead of the library's own advice, which is about Python; the first type that fits counts.
+_ADVICE: dict[type[MotlmError | MotlmWarning], str] = {
+    StoppedEarlyWarning: "",
+    EmptyLocalityWarning: "Ask for fewer with --localities.",
+    IdentifierWarning: "Name it in --id, or --drop it.",
+    MotlmWarning: "",
+}
+
+
+def say(text: str) -> None:
+    """Print a message to standard error; standard output is for results."""
+    click.echo(text, err=True)
+
+
+def describe(problem: BaseException) -> str:
+    """An error or a warning in one line."""
+    return " ".join(line.strip() for line in _text(problem).splitlines() if line.strip())
+
+
+def _text(problem: BaseException) -> str:
+    if isinstance(problem, (MotlmError, MotlmWarning)):
+        for kind, advice in _ADVICE.items():
+            if isinstance(problem, kind):
+                return f"{problem.text} {advice}"
+    if isinstance(problem, click.UsageError):
+        hint = "" if problem.ctx is None else f" Try '{problem.ctx.command_path} --help'."
+        return problem.format_message() + hint
+    if isinstance(problem, click.ClickException):
+        return problem.format_message()
+    if isinstance(problem, OSError) and problem.strerror is not None:
+        return f"{problem.filename or ''}: {problem.strerror}".removeprefix(": ")
+    return str(problem)
+
+
+@contextmanager
+def show_warnings() -> Iterator[None]:
+    """Print warnings as notes, each once; those for programmers (not a UserWarning) are ignored."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = message if isinstance(message, str) else describe(message)
+        if text not in told:
+            told.add(text)
+            say(f"note: {text}")
+
+    before = warnings.showwarning
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        try:
+            yield
+        finally:
+            warnings.showwarning = before

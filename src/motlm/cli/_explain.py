@@ -1,0 +1,141 @@
+"""motlm explain"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from ..estimators import LocalMixture
+from ..explanations import counterfactual, explain_local
+from ..mixture import Mixture
+from ._calibrate import probabilities
+from ._columns import column_of, read_rows
+from ._errors import CommandError
+from ._models import load_model, notes_of, open_source, rows_for, source_rows
+from ._options import Finite, Names, data_argument, json_option, model_argument
+from ._output import echo_json
+
+__all__ = ["explain"]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of `motlm explain`."""
+
+    model_path: Path
+    data: Path
+    row: int | None
+    case: str | None
+    wanted: float | None
+    fixed: tuple[str, ...]
+    as_json: bool
+
+
+@click.command()
+@model_argument
+@data_argument
+@click.option("--row", type=click.IntRange(0), help="Number of the row, from 0 on.")
+@click.option("--case", help="ID of the row, in the column that fit was given as --id.")
+@click.option("--wanted", type=Finite(), help="For regression: the prediction that is wanted.")
+@click.option(
+    "--fixed", type=Names(), default=(), help="Columns that cannot change, with commas between."
+)
+@json_option
+def explain(**given: Any) -> None:
+    """Explain the prediction for one row, and show the smallest change that would alter it.
+
+    \b
+    motlm explain model.json new.csv --row 17 --fixed age,region
+    motlm explain model.json new.csv --case K-1024
+    """
+    options = _Options(**given)
+    if (options.row is None) == (options.case is None):
+        raise CommandError("choose one row: --row 17, or --case with its ID.")
+    model = load_model(options.model_path)
+    mixture = model.mixture_
+    _check(options, mixture)
+    source = open_source(options.data)
+    text = source_rows(source)
+    row = _row_number(options, model, text)
+    X, notes = rows_for(model, text.iloc[[row]], source.name)
+    explanation = replace(explain_local(model, X)[0], row=row)
+    shares, change = _shares(model, X), None
+    if mixture.target.classes is not None or options.wanted is not None:
+        whole = _whole_numbers(mixture, text)
+        change = counterfactual(model, X, target=options.wanted, fixed=options.fixed, integer=whole)
+    if options.as_json:
+        more = {
+            "note": notes[0],
+            "counterfactual": None if change is None else change.to_dict(),
+            "probabilities": shares,
+        }
+        echo_json({**explanation.to_dict(), **more})
+        return
+    click.echo(str(explanation))
+    if shares:
+        click.echo(
+            ", ".join(f"probability of {label}: {share:.3g}" for label, share in shares.items())
+        )
+    if change is not None:
+        click.echo(f"what would change it: {change}")
+
+
+def _check(options: _Options, mixture: Mixture) -> None:
+    """Options that do not fit the model."""
+    if options.wanted is not None and mixture.target.classes is not None:
+        raise CommandError("--wanted is for regression; this model predicts one of two classes.")
+    names = mixture.inputs.columns.names
+    unknown = [name for name in options.fixed if name not in names]
+    if unknown:
+        raise CommandError(
+            f"--fixed {unknown[0]!r} is not a column of the model; its columns are"
+            f" {', '.join(names[:30])}."
+        )
+
+
+def _row_number(options: _Options, model: LocalMixture, text: pd.DataFrame) -> int:
+    if options.row is None:
+        return _row_of_case(str(options.case), notes_of(model).id_column, text)
+    if options.row >= len(text):
+        raise CommandError(
+            f"there is no row {options.row}: the table has {len(text)} rows, numbered from 0 to"
+            f" {len(text) - 1}."
+        )
+    return options.row
+
+
+def _row_of_case(case: str, id_column: str | None, text: pd.DataFrame) -> int:
+    if id_column is None:
+        raise CommandError("the model was fitted without --id, so rows have no ID; use --row.")
+    ids = column_of(text, id_column, "the ID column").astype(str).str.strip()
+    found = np.flatnonzero(ids == case.strip())
+    if len(found) != 1:
+        raise CommandError(f"{len(found)} rows have {id_column!r} = {case!r}; one is needed.")
+    return int(found[0])
+
+
+def _shares(model: LocalMixture, X: Any) -> dict[str, float]:
+    """The probabilities of both classes; of regression, nothing."""
+    classes = model.mixture_.target.classes
+    if classes is None:
+        return {}
+    shares = probabilities(model, X, notes_of(model).calibration)[0]
+    return {str(label): float(share) for label, share in zip(classes.tolist(), shares, strict=True)}
+
+
+def _whole_numbers(mixture: Mixture, text: pd.DataFrame) -> list[str]:
+    """Columns that hold only whole numbers in this table."""
+    columns = mixture.inputs.columns
+    read = read_rows(columns, text, False, {})
+    sound = read.rows[read.reason == ""]
+    numeric = [
+        name for name, levels in zip(columns.names, columns.levels, strict=True) if levels is None
+    ]
+    return [
+        name for name in numeric if len(sound) > 1 and (sound[name] == np.rint(sound[name])).all()
+    ]

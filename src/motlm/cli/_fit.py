@@ -1,0 +1,289 @@
+"""motlm fit"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+
+from .._typing import AnyArray
+from ..certificates import Certificate, certify
+from ..estimators import LocalMixture, LocalMixtureClassifier, LocalMixtureRegressor
+from ..explanations import explain_global
+from ..inputs import Columns, TableNotes
+from ._calibrate import calibrate
+from ._columns import column_of, read_rows, refuse_missing_columns
+from ._errors import CommandError, say
+from ._models import open_source, refuse_unreadable, source_rows
+from ._options import (
+    FILE,
+    Duration,
+    Jobs,
+    Names,
+    Number,
+    Share,
+    delta_option,
+    force_option,
+    json_option,
+    population_option,
+)
+from ._output import check_outputs, echo_json, require_report
+from ._predict import WRITTEN
+from ._prepare import CLASSIFICATION, REGRESSION, Prepared, Roles, Rules, prepare
+from ._summary import summarize
+from ._tables import read_text
+
+__all__ = ["fit"]
+
+_ESTIMATORS = {CLASSIFICATION: LocalMixtureClassifier, REGRESSION: LocalMixtureRegressor}
+_SEALED = signature(certify).parameters["sealed"].default
+_SEEDS = 2**32 - 1  # the largest seed of NumPy's
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of `motlm fit`."""
+
+    data: Path
+    target: str
+    model_path: Path | None
+    report_path: Path | None
+    points: Path | None
+    localities: int | str  # "auto", or how many
+    task: str
+    weights: str | None
+    drop: tuple[str, ...]
+    categories: tuple[str, ...]
+    id_column: str | None
+    missing: str
+    sealed: float
+    seed: int
+    jobs: int
+    time_limit: float | None  # seconds
+    title: str | None
+    delta: float
+    population: str
+    as_json: bool
+    force: bool
+
+    @property
+    def roles(self) -> Roles:
+        ids = () if self.id_column is None else (self.id_column,)
+        return Roles(self.target, (*self.drop, *ids), self.weights, self.categories)
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(self.missing, self.task, self.sealed, self.seed)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A model, its certificate if there is one, and the sealed rows that the output is about."""
+
+    model: LocalMixture
+    certificate: Certificate | None
+    X: pd.DataFrame
+    y: AnyArray
+
+    @property
+    def score(self) -> float:
+        return float(self.model.score(self.X, self.y))
+
+
+@click.command()
+@click.argument("data", type=FILE)
+@click.option("--target", required=True, help="Column to predict.")
+@click.option("--model", "model_path", type=FILE, help="Where to write the model (JSON).")
+@click.option("--report", "report_path", type=FILE, help="Where to write the report (HTML).")
+@click.option("--points", type=FILE, help="Table of typical cases: the centers of the localities.")
+@click.option(
+    "--localities",
+    type=Number(),
+    default="auto",
+    show_default=True,
+    help="Number of localities: auto, or a number.",
+)
+@click.option(
+    "--task",
+    type=click.Choice(["auto", CLASSIFICATION, REGRESSION]),
+    default="auto",
+    show_default=True,
+)
+@click.option("--weights", help="Column of weights. There is no certificate then.")
+@click.option("--drop", type=Names(), default=(), help="Columns to leave out, with commas between.")
+@click.option(
+    "--categories",
+    type=Names(),
+    default=(),
+    help="Columns of codes: categories even if they look like numbers.",
+)
+@click.option("--id", "id_column", help="Column of row IDs; left out of the model.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "impute"]),
+    default="error",
+    show_default=True,
+    help="What to do with missing values.",
+)
+@click.option(
+    "--sealed",
+    type=Share(0.05, 0.9),
+    default=_SEALED,
+    show_default=True,
+    help="Share of the rows that are not used for fitting but for the certificate.",
+)
+@click.option("--seed", type=click.IntRange(0, _SEEDS), default=0, show_default=True)
+@click.option("--jobs", type=Jobs(), default=1, show_default=True, help="Number of processes.")
+@click.option(
+    "--time-limit",
+    type=Duration(),
+    help="Stop after this time with the best model so far: 60s, 5min.",
+)
+@click.option("--title", help="Title of the report.")
+@delta_option
+@population_option
+@json_option
+@force_option
+def fit(**given: Any) -> None:
+    """Fit a model to a table, certify it on rows that were not used for fitting, and save it.
+
+    \b
+    motlm fit credit.csv --target default --model model.json --report report.html
+    motlm fit prices.parquet --target price --localities 3 --drop notes,url --id house
+    """
+    options = _Options(**given)
+    _check(options)
+    source = open_source(options.data)
+    text = source_rows(source)
+    say(f"{source.name}: {len(text)} rows, {len(text.columns)} columns ({source.description})")
+    _check_columns(options, text)
+    prepared = prepare(text, options.roles, options.rules)
+    for line in prepared.messages:
+        say(line)
+    fitted = _fit(options, prepared)
+    _save(options, fitted, source.title)
+    _show(options, fitted, len(prepared.outcome))
+
+
+def _check(options: _Options) -> None:
+    """What can be refused before the table is read."""
+    outputs = options.model_path, options.report_path
+    check_outputs(outputs, (options.data, options.points), options.force)
+    if options.report_path is not None:
+        require_report()
+    if options.data == options.points == Path("-"):
+        raise CommandError("the data and --points cannot both come from standard input.")
+    if options.id_column in WRITTEN:
+        raise CommandError(
+            f"--id {options.id_column!r} is the name of a column that predict writes; rename it."
+        )
+
+
+def _check_columns(options: _Options, text: pd.DataFrame) -> None:
+    """The columns that options name must be there."""
+    named = [(name, "--drop") for name in options.drop]
+    named += [(name, "--categories") for name in options.categories]
+    if options.weights is not None:
+        named.append((options.weights, "--weights"))
+    if options.id_column is not None:
+        named.append((options.id_column, "--id"))
+    for name, option in named:
+        column_of(text, name, option)
+
+
+def _fit(options: _Options, prepared: Prepared) -> _Fitted:
+    estimator = _estimator(options, prepared)
+    X, y, first = prepared.rows, prepared.outcome, prepared.first
+    X_sealed, y_sealed = X.iloc[prepared.sealed], y[prepared.sealed]
+    certificate, calibration = None, None
+    if prepared.weight is None:
+        model, certificate = certify(
+            estimator,
+            X,
+            y,
+            delta=options.delta,
+            population=options.population,
+            sealed=options.sealed,
+            random_state=options.seed,
+        )
+        calibration = calibrate(model, X_sealed, y_sealed)
+    else:
+        model = estimator.fit(X.iloc[first], y[first], sample_weight=prepared.weight[first])
+    model.set_params(verbose=0)
+    model.table_ = TableNotes(options.target, options.id_column, prepared.fill, calibration)
+    return _Fitted(model, certificate, X_sealed, y_sealed)
+
+
+def _estimator(options: _Options, prepared: Prepared) -> LocalMixture:
+    where: dict[str, Any] = {"n_localities": options.localities}
+    if options.points is not None:
+        where = {"points_of_interest": _read_points(options.points, prepared.columns)}
+    return _ESTIMATORS[prepared.task](
+        **where,
+        max_time=options.time_limit,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        verbose=int(sys.stderr.isatty()),
+    )
+
+
+def _read_points(path: Path, columns: Columns) -> pd.DataFrame:
+    source = open_source(path)
+    text = read_text(source)
+    refuse_missing_columns(columns, text, source.name)
+    read = read_rows(columns, text, True, {})
+    refuse_unreadable(read, text.index, source.name)
+    say(f"{len(read.rows)} typical cases from {source.name}")
+    return read.rows
+
+
+def _save(options: _Options, fitted: _Fitted, title: str) -> None:
+    if options.model_path is not None:
+        fitted.model.save(options.model_path)
+        say(f"model written to {options.model_path}")
+    if options.report_path is not None:
+        from ..report import render
+
+        title = options.title or f"{options.target}, from {title}"
+        render(fitted.model, fitted.X, fitted.y, options.report_path, title=title)
+        say(f"report written to {options.report_path}")
+    if options.model_path is None and options.report_path is None:
+        say(
+            "nothing was saved: --model model.json saves the model, --report report.html writes a"
+            " report"
+        )
+
+
+def _show(options: _Options, fitted: _Fitted, n_rows: int) -> None:
+    """Print the result."""
+    model, score = fitted.model, fitted.score
+    explanation = explain_global(model, fitted.X, fitted.y)
+    name = model.mixture_.target.score_name
+    if options.as_json:
+        echo_json(
+            {
+                "rows": n_rows,
+                "held_out": len(fitted.y),
+                name: score,
+                "explanation": explanation.to_dict(),
+                "model": None if options.model_path is None else str(options.model_path),
+                "report": None if options.report_path is None else str(options.report_path),
+            }
+        )
+        return
+    click.echo(summarize(model, explanation, fitted.X, options.target))
+    if options.points is None and options.localities == "auto" and not model.localities_:
+        click.echo(
+            "localities gave no improvement on held-out rows; --localities 2 asks for two,"
+            " --points clients.csv gives typical cases"
+        )
+    click.echo(f"\n{name} on {len(fitted.y)} sealed rows: {score:.4g}")
+    if fitted.certificate is None:
+        click.echo("no certificate: it needs rows without weights")
+    else:
+        click.echo(fitted.certificate.headline.sentence)

@@ -1,0 +1,115 @@
+"""Models from files, and tables read for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from .._typing import AnyArray
+from ..errors import NotAModelFileError
+from ..estimators import LocalMixture
+from ..files import load
+from ..inputs import TableNotes
+from ..mixture import Mixture
+from ._columns import RowsRead, column_of, read_rows, refuse_missing_columns
+from ._errors import CommandError, TableError, say
+from ._prepare import read_outcomes
+from ._tables import Source, open_table, read_text
+
+__all__ = [
+    "load_model",
+    "notes_of",
+    "open_source",
+    "outcomes_for",
+    "read_for",
+    "refuse_unreadable",
+    "rows_for",
+    "source_rows",
+    "to_input",
+]
+
+
+def open_source(place: Path) -> Source:
+    """A table that can be read until the command ends."""
+    return click.get_current_context().with_resource(open_table(place))
+
+
+def source_rows(source: Source) -> pd.DataFrame:
+    """All rows of a table, as text; there must be some."""
+    text = read_text(source)
+    if text.empty:
+        raise TableError(f"{source.name} has no rows.")
+    return text
+
+
+def load_model(path: Path) -> LocalMixture:
+    try:
+        model: LocalMixture = load(path)
+    except NotAModelFileError as error:
+        raise CommandError(
+            f"{path} is not a model file; the model comes first, then the table ({error})"
+        ) from error
+    return model
+
+
+def notes_of(model: LocalMixture) -> TableNotes:
+    """What the model file keeps about the table that the model was fitted to."""
+    notes: TableNotes = getattr(model, "table_", TableNotes(""))
+    return notes
+
+
+def to_input(mixture: Mixture, rows: pd.DataFrame) -> Any:
+    """Rows as a model takes them: with the labels of its table, or as an array."""
+    labels = mixture.inputs.labels
+    return rows.to_numpy(dtype=float) if labels is None else rows.set_axis(list(labels), axis=1)
+
+
+def read_for(model: LocalMixture, text: pd.DataFrame, where: str) -> RowsRead:
+    """Rows read by the columns of a model."""
+    inputs = model.mixture_.inputs
+    refuse_missing_columns(inputs.columns, text, where)
+    return read_rows(inputs.columns, text, inputs.handle_unknown == "error", notes_of(model).fill)
+
+
+def refuse_unreadable(read: RowsRead, index: pd.Index, where: str) -> None:
+    """Raise for the first row that cannot be read; `index` has the rows' numbers."""
+    bad = np.flatnonzero(read.reason != "")
+    if len(bad):
+        more = f" ({len(bad)} such rows)" if len(bad) > 1 else ""
+        raise TableError(f"{where}, row {int(index[bad[0]])}: {read.reason[bad[0]]}{more}.")
+
+
+def rows_for(model: LocalMixture, text: pd.DataFrame, where: str) -> tuple[Any, AnyArray]:
+    """All rows as a model takes them, and notes on them."""
+    read = read_for(model, text, where)
+    refuse_unreadable(read, text.index, where)
+    noted = np.flatnonzero(read.note != "")
+    if len(noted):
+        say(
+            f"{len(noted)} rows were read with a note; the first is row"
+            f" {int(text.index[noted[0]])}: {read.note[noted[0]]}"
+        )
+    return to_input(model.mixture_, read.rows), read.note
+
+
+def outcomes_for(
+    model: LocalMixture, text: pd.DataFrame, target: str | None
+) -> tuple[AnyArray, str]:
+    """The outcomes as the model has them, and the name of their column."""
+    if target is None:
+        target = notes_of(model).target
+        if not target:
+            raise CommandError(
+                "the model file does not name its target column; name it with --target."
+            )
+        if target not in text.columns:
+            raise TableError(
+                f"this needs the true outcomes, and the table has no column {target!r}; name"
+                " theirs with --target."
+            )
+    column = column_of(text, target, "--target")
+    return read_outcomes(column, model.mixture_.target.classes), target

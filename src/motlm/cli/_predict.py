@@ -1,0 +1,174 @@
+"""motlm predict"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from .._typing import AnyArray
+from ..errors import MotlmWarning
+from ..estimators import LocalMixture
+from ..files import atomic_stream
+from ._calibrate import probabilities
+from ._columns import column_of
+from ._errors import CommandError, say
+from ._group import NOT_SCORED
+from ._models import load_model, notes_of, open_source, read_for, to_input
+from ._options import FILE, data_argument, force_option, model_argument
+from ._output import check_outputs, open_standard_output, to_json
+from ._tables import read_chunks
+
+__all__ = ["WRITTEN", "predict"]
+
+CHUNK = 50_000  # rows that are predicted at a time
+_PROBABILITY = "probability of "
+# the columns that are written, besides probabilities
+WRITTEN = ("row", "prediction", "model_used", "ambiguous", "reason", "note")
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of `motlm predict`."""
+
+    model_path: Path
+    data: Path
+    output: Path | None
+    id_column: str | None
+    as_json: bool
+    force: bool
+
+
+@click.command()
+@model_argument
+@data_argument
+@click.option("-o", "--output", type=FILE, help="Where to write. Default: standard output.")
+@click.option(
+    "--id",
+    "id_column",
+    help="Column of row IDs, to be copied. Default: the one that the model was fitted with.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Write one JSON object per line, instead of CSV."
+)
+@force_option
+def predict(**given: Any) -> None:
+    """Predict for the rows of a table: prediction, probabilities, the model used, and whether the
+    local models contradict each other.
+
+    The table is read in parts, so that files of any size need little memory. A row that cannot be
+    scored is written with the reason, and the exit code is then 3.
+
+    \b
+    motlm predict model.json new.csv -o out.csv --id client
+    zcat new.csv.gz | motlm predict model.json - --json > out.jsonl
+    """
+    options = _Options(**given)
+    output = None if options.output == Path("-") else options.output
+    check_outputs([output], (options.model_path, options.data), options.force)
+    model = load_model(options.model_path)
+    source = open_source(options.data)
+    total = not_scored = noted = 0
+    target = nullcontext(open_standard_output()) if output is None else atomic_stream(output)
+    with target as stream:
+        for number, chunk in enumerate(read_chunks(source, CHUNK)):
+            id_column = _id_column(model, chunk, options.id_column, warn=number == 0)
+            table = _predict_chunk(model, chunk, id_column, total)
+            if options.as_json:
+                stream.writelines(_to_line(one) + "\n" for one in table.to_dict("records"))
+            else:
+                table.to_csv(stream, index=False, header=number == 0, lineterminator="\n")
+            total += len(table)
+            not_scored += int((table["reason"] != "").sum())
+            noted += int((table["note"] != "").sum())
+        stream.flush()
+    _tell(output, total, not_scored, noted)
+    if not_scored:
+        click.get_current_context().exit(NOT_SCORED)
+
+
+def _tell(output: Path | None, total: int, not_scored: int, noted: int) -> None:
+    where = "" if output is None else f" written to {output}"
+    failed = f", of which {not_scored} could not be scored: see the column reason"
+    say(f"{total} rows{where}{failed if not_scored else ''}")
+    if noted:
+        say(f"{noted} rows have missing values or unknown categories: see the column note")
+
+
+def _id_column(
+    model: LocalMixture, chunk: pd.DataFrame, given: str | None, warn: bool
+) -> str | None:
+    """The column of IDs to copy, if there is one."""
+    known = notes_of(model).id_column
+    if given is not None or known is None:
+        return given
+    if known in chunk.columns:
+        return known
+    if warn:
+        say(f"the table has no column {known!r}, which has the IDs of the rows for this model")
+    return None
+
+
+def _predict_chunk(
+    model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, first: int
+) -> pd.DataFrame:
+    """The table that is written; its first row has the number `first`."""
+    read = read_for(model, chunk, "the table")
+    sound = read.reason == ""
+    answers = {name: np.full(len(chunk), "", dtype=object) for name in _answer_names(model)}
+    if sound.any():
+        for name, values in _answers(model, to_input(model.mixture_, read.rows[sound])).items():
+            answers[name][sound] = values
+    table: dict[str, Any] = {"row": np.arange(first, first + len(chunk))}
+    if id_column is not None:
+        if id_column in (*WRITTEN, *answers):
+            raise CommandError(
+                f"--id {id_column!r} is the name of a column that predict writes; rename it."
+            )
+        table[id_column] = column_of(chunk, id_column, "--id").to_numpy()
+    remarks = {"reason": read.reason, "note": np.where(sound, read.note, "")}
+    return pd.DataFrame({**table, **answers, **remarks})
+
+
+def _answer_names(model: LocalMixture) -> list[str]:
+    classes = model.mixture_.target.classes
+    labels = [] if classes is None else classes.tolist()
+    return [
+        "prediction",
+        *(f"{_PROBABILITY}{label}" for label in labels),
+        "model_used",
+        "ambiguous",
+    ]
+
+
+def _answers(model: LocalMixture, X: Any) -> dict[str, AnyArray]:
+    """The columns of _answer_names, for rows that can be scored."""
+    mixture, shares = model.mixture_, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MotlmWarning)  # unknown categories are in the column note
+        prediction, used, ambiguous = model.predict(X), model.apply(X), model.ambiguous(X)
+        if mixture.target.classes is not None:
+            shares = list(probabilities(model, X, notes_of(model).calibration).T)
+    names = {int(i): mixture.region_name(int(i)) for i in np.unique(used)}
+    where = np.array([names[i] for i in used.tolist()], dtype=object)
+    columns = [prediction, *shares, where, np.where(ambiguous, "yes", "no")]
+    return dict(zip(_answer_names(model), columns, strict=True))
+
+
+def _to_line(record: Mapping[Any, Any]) -> str:
+    """A row as JSON; null where there is no answer."""
+    return to_json({name: _json_value(str(name), value) for name, value in record.items()})
+
+
+def _json_value(name: str, value: Any) -> Any:
+    if name == "ambiguous":
+        return {"yes": True, "no": False, "": None}[value]
+    is_answer = name in ("prediction", "model_used") or name.startswith(_PROBABILITY)
+    return None if value == "" and is_answer else value

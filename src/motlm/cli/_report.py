@@ -1,0 +1,70 @@
+"""motlm report"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ._errors import say
+from ._models import load_model, open_source, outcomes_for, rows_for, source_rows
+from ._options import (
+    FILE,
+    data_argument,
+    force_option,
+    json_option,
+    model_argument,
+    target_option,
+)
+from ._output import check_outputs, echo_json, require_report
+
+__all__ = ["report"]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of `motlm report`."""
+
+    model_path: Path
+    data: Path
+    target: str | None
+    output: Path
+    title: str | None
+    include_rows: bool
+    as_json: bool
+    force: bool
+
+
+@click.command()
+@model_argument
+@data_argument
+@target_option
+@click.option("-o", "--output", type=FILE, required=True, help="Where to write the HTML file.")
+@click.option("--title", help="Title of the report.")
+@click.option("--include-rows", is_flag=True, help="Put rows into the report; they may be private.")
+@json_option
+@force_option
+def report(**given: Any) -> None:
+    """Write a report on a model and some rows: one HTML file, with a form to try out a case.
+
+    \b
+    motlm report model.json later.csv -o report.html
+    """
+    from ..report import render
+
+    options = _Options(**given)
+    check_outputs([options.output], (options.model_path, options.data), options.force)
+    require_report()
+    model = load_model(options.model_path)
+    source = open_source(options.data)
+    text = source_rows(source)
+    y, target = outcomes_for(model, text, options.target)
+    X, _ = rows_for(model, text, source.name)
+    title = options.title or f"{target}, from {source.title}"
+    render(model, X, y, options.output, title=title, include_rows=options.include_rows)
+    say(f"report written to {options.output}")
+    if options.as_json:
+        score = {model.mixture_.target.score_name: model.score(X, y)}
+        echo_json({"report": str(options.output), "rows": len(y), **score})

@@ -1,0 +1,288 @@
+"""From a user's rows to a `Mixture`: validate, build, minimize, keep.
+
+Everything is computed in local variables; the estimator assigns the mixture that comes back.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+from threadpoolctl import threadpool_limits
+
+from ._typing import AnyArray, Array, Booleans
+from .checks import Settings, check_units, check_weights
+from .combinations import COMBINATIONS
+from .errors import EmptyLocalityWarning, InputError, MotlmWarning, StoppedEarlyWarning
+from .fingerprints import Fingerprint
+from .geometry import Geometry, radii
+from .inputs import CheckedTable, Reading
+from .learning import Found, Learning
+from .mixture import Mixture, Provenance
+from .overlap import OVERLAPS
+from .posterior import Posterior, Prior
+from .problem import Problem, Recipe, Table
+from .rows import distinct_rows
+from .targets import Target
+from .units import Units, moments
+from .watch import Watch
+
+__all__ = ["Kind", "Sample", "count_rows", "fit_mixture"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an estimator fits: the class of its target, and the geometry of its localities."""
+
+    owner: str  # name of the estimator, for messages
+    target: type[Target]
+    geometry: Callable[[Array | None, Any], Geometry]  # of points of interest, and a metric
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What `fit` is given."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    X_val: Any = None
+    y_val: Any = None
+
+
+def fit_mixture(
+    kind: Kind, settings: Settings, sample: Sample, before: Mixture | None = None
+) -> Mixture:
+    """Merge equal rows, choose n and lambda if there is a choice, search, drop localities without
+    rows. `before` is a mixture to go on from.
+    """
+    reading, table, points, target = _read(kind, settings, sample)
+    rng = np.random.default_rng(check_random_state(settings.random_state).randint(2**31 - 1))
+    temperatures, names = settings.temperatures(kind.target), reading.columns.encoded_names
+    if isinstance(settings.standardize, Units):
+        check_units(settings.standardize, names, target.scaled)
+    varies = moments(table.X, table.weight / table.weight.sum())[1] > 0
+    merged = distinct_rows(table.X[:, varies], table.target, table.weight, rng)
+    rows = Table(table.X[merged.first], table.target[merged.first], merged.weight)
+    sizes = settings.sizes(points, len(rows.X), len(table.X))
+    if len(rows.X) > 1 and not varies.all():
+        _warn_of_constants(names, varies, max(sizes))
+    if not varies.any():
+        sizes, points = [0], None
+    prior = Prior() if settings.prior is None else settings.prior
+    room = max(sizes)
+    if before is not None and points is None and prior.plain:
+        room = max(room, before.n_localities)
+    recipe = Recipe(
+        reading=reading,
+        geometry=kind.geometry(points, settings.metric),
+        target=target,
+        standardize=settings.standardize,
+        varies=varies,
+        typical=moments(rows.X, rows.weight / rows.weight.sum())[0],
+        prior=prior,
+        combination=COMBINATIONS[settings.combine],
+        free_scale=settings.coef_scale == "free",
+        room=room,
+    )
+    whole = recipe.problem(rows)
+    resumed = None if before is None else _resume(before, whole)
+    validation = _read_validation(sample, whole)
+    # a block's products are small: more threads of BLAS only wait for each other
+    with (
+        Watch(settings.max_time, settings.verbose > 0) as watch,
+        threadpool_limits(limits=1, user_api="blas"),
+    ):
+        learning = Learning(
+            recipe=replace(recipe, room=max(sizes)),
+            temperatures=temperatures,
+            select=settings.select,
+            validation_fraction=settings.validation_fraction,
+            overlap=OVERLAPS[settings.overlap],
+            options=settings.search_options(),
+            watch=watch,
+            rng=rng,
+        )
+        found = learning.learn(rows, whole, sizes, resumed, validation)
+    _warn_of_end(found, sizes, watch, rows, settings)
+    fingerprint = _fingerprint(table, validation, before if resumed is not None else None)
+    return _keep(found, table, settings, fingerprint, room, learning)
+
+
+def _read(
+    kind: Kind, settings: Settings, sample: Sample
+) -> tuple[Reading, Table, Array | None, Target]:
+    """How the table is read, its rows of positive weight, the points of interest, the target."""
+    if sample.y is None:
+        raise InputError("requires y to be passed, but the target y is None.")
+    checked = CheckedTable.of(sample.X, kind.owner)
+    weight = check_weights(sample.sample_weight, checked.rows)
+    counted, rows = weight > 0, checked.rows
+    if not counted.all():
+        rows = _safe_indexing(rows, np.flatnonzero(counted))
+    reading, encoded = checked.learn(rows, settings.handle_unknown)
+    settings.check_metric()
+    points = settings.points_of_interest
+    if points is not None:
+        points = reading.encode_points(points)
+    y: AnyArray = column_or_1d(sample.y, warn=True)
+    check_consistent_length(counted, y)
+    target = kind.target.learn(y[counted])
+    return reading, Table(encoded, target.code(y[counted]), weight[counted]), points, target
+
+
+def _read_validation(sample: Sample, whole: Problem) -> Table | None:
+    """The rows given to choose by."""
+    X, y = sample.X_val, sample.y_val
+    if X is None and y is None:
+        return None
+    if X is None or y is None:
+        raise InputError("X_val and y_val come together; got one of them alone.")
+    encoded, codes = whole.inputs.encode(X, "X_val"), whole.target.code(y, "y_val")
+    check_consistent_length(encoded, codes)
+    if len(encoded) == 0:
+        raise InputError("X_val has no rows to choose by; give some, or leave X_val and y_val out.")
+    return Table(encoded, codes, np.ones(len(encoded)))
+
+
+def _resume(before: Mixture, problem: Problem) -> tuple[Posterior, float] | None:
+    """The fitted posterior in the units of a problem, where it fits, and its inverse temperature."""
+    same = (
+        before.inputs.names == problem.inputs.names
+        and np.array_equal(before.inputs.varies, problem.inputs.varies)
+        and before.geometry.learned == problem.geometry.learned
+        and before.target.kind == problem.target.kind
+        and _equal_labels(before.target.classes, problem.target.classes)
+    )
+    if not same:
+        return None
+    n, room = before.n_localities, problem.prior.n_localities
+    if n > room or (not problem.geometry.learned and n != room):
+        return None
+    moved = problem.translate(before.posterior, before.inputs, before.target)
+    return moved, before.provenance.inverse_temperature
+
+
+def _equal_labels(first: AnyArray | None, second: AnyArray | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return bool(np.array_equal(first, second))
+
+
+def _fingerprint(table: Table, validation: Table | None, before: Mixture | None) -> Fingerprint:
+    """Of all rows that had a part in the model."""
+    fingerprint = Fingerprint.of(table.X, table.target)
+    if validation is not None:
+        fingerprint = fingerprint.join(Fingerprint.of(validation.X, validation.target))
+    if before is not None:
+        fingerprint = fingerprint.join(before.provenance.fingerprint)
+    return fingerprint
+
+
+def _keep(
+    found: Found,
+    table: Table,
+    settings: Settings,
+    fingerprint: Fingerprint,
+    room: int,
+    learning: Learning,
+) -> Mixture:
+    solution, problem = found.solution, found.problem
+    given = "given" if isinstance(settings.standardize, Units) else "rows"
+    unit = problem.target.scale**2
+    provenance = Provenance(
+        fingerprint=fingerprint,
+        units_from=given if settings.standardize else "nowhere",
+        most_localities=room,
+        searched_localities=found.searched,
+        n_rows=(0,) * (solution.posterior.n_localities + 1),
+        points=tuple(found.kept),
+        inverse_temperature=solution.inverse_temperature,
+        prior=Prior() if settings.prior is None else settings.prior,
+        objective=solution.objective * unit,
+        gibbs_risk=solution.gibbs_risk * unit,
+        kl=solution.kl,
+        n_iter=max(1, solution.n_iter),
+        path=tuple(learning.records),
+    )
+    geometry = replace(problem.geometry, radius=radii(problem.geometry, solution.posterior))  # type: ignore[type-var]
+    mixture = Mixture(
+        problem.inputs,
+        geometry,
+        problem.target,
+        solution.posterior,
+        OVERLAPS[settings.overlap],
+        provenance,
+    )
+    return count_rows(mixture, table)
+
+
+def count_rows(mixture: Mixture, table: Table) -> Mixture:
+    """With the numbers of these rows to which each model applies, and the typical error on them."""
+    counts = np.zeros(mixture.n_localities + 1, dtype=np.intp)
+    scores = []
+    for view in mixture.views(table.X):
+        counts += view.applicable.sum(axis=1)
+        scores.append(view.score)
+    n_rows = tuple(int(count) for count in counts)
+    return replace(
+        mixture,
+        target=mixture.target.tolerate(np.concatenate(scores), table.target, table.weight),
+        provenance=replace(mixture.provenance, n_rows=n_rows),
+    )
+
+
+def _warn_of_constants(names: tuple[str, ...], varies: Booleans, n: int) -> None:
+    constant = [name for name, varying in zip(names, varies, strict=True) if not varying]
+    shown = ", ".join(map(repr, constant[:5])) + (", .." if len(constant) > 5 else "")
+    text = (
+        f"constant in all training rows: {shown}. Such a column gets coefficient 0 and is ignored"
+    )
+    if n and not varies.any():
+        text += f". No column varies, so instead of {n} localities there is one constant model"
+    warnings.warn(MotlmWarning(text + ".", "Leave it out of X."), stacklevel=5)
+
+
+def _warn_of_end(
+    found: Found, sizes: list[int], watch: Watch, table: Table, settings: Settings
+) -> None:
+    solution = found.solution
+    if watch.cut or watch.interrupted:
+        rows = len(found.problem.rows)
+        part = ""
+        if rows != len(table.X):
+            part = f", on {rows} of {len(table.X)} distinct rows (the others were held out)"
+        text = (
+            f"{watch.reason}: the model is the best found so far, n ="
+            f" {solution.posterior.n_localities}, lambda' = {solution.inverse_temperature:g},"
+            f" objective {solution.objective:.6g}{part}."
+        )
+        advice = "To go on from it, set warm_start=True and fit again."
+        warnings.warn(StoppedEarlyWarning(text, advice), stacklevel=5)
+        return
+    n = max(sizes)
+    dead = [str(i) for i in range(n) if i not in found.kept] if len(sizes) == 1 else []
+    if dead:
+        text = (
+            f"no training row belongs to locality {', '.join(dead)} of {n}: dropped, and the model"
+            f" refitted with {len(found.kept)}."
+        )
+        advice = (
+            "Ask for fewer localities, or raise inverse_temperature (now"
+            f" {solution.inverse_temperature:g})."
+        )
+        warnings.warn(EmptyLocalityWarning(text, advice), stacklevel=5)
+    if not solution.converged:
+        warnings.warn(
+            f"{settings.solver} stopped at max_iter={settings.max_iter} with objective"
+            f" {solution.objective:.6g} (lambda' = {solution.inverse_temperature:g}):"
+            f" {solution.message}. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,471 @@
+"""Where localities lie: their distances, their memberships, and how they are described.
+
+A geometry is one class. The objective asks it for distances and partials, the search for places to
+begin, explanations, exports, files and the report for centers, widths and loci. Add it to
+GEOMETRIES, and files know it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from scipy.special import gammaincinv
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
+from sklearn.neighbors import VALID_METRICS
+
+from ._typing import Array, Integers
+from .errors import InputError, ModelFileError
+from .inputs import Inputs
+from .lookup import Lookup, Table, half_distance
+from .membership import theta_tables, upsilon_tables
+from .posterior import Posterior
+from .rows import Rows
+from .units import moments
+
+__all__ = [
+    "CENTER_SCALE",
+    "GEOMETRIES",
+    "Geometry",
+    "GivenCenters",
+    "LearnedBalls",
+    "Locus",
+    "Metric",
+    "lookup_of",
+    "radii",
+    "read_geometry",
+]
+
+_NORMS = {
+    "euclidean": "euclidean",
+    "l2": "euclidean",
+    "minkowski": "euclidean",  # with its p = 2
+    "seuclidean": "euclidean",  # with weights
+    "manhattan": "manhattan",
+    "l1": "manhattan",
+    "cityblock": "manhattan",
+    "chebyshev": "chebyshev",
+    "mahalanobis": "quadratic",
+}
+_ARGUMENTS = {"seuclidean": "V", "mahalanobis": "VI"}
+_SMALLEST_RADIUS = 0.02  # standardized, of a ball that never reaches a membership of 1/2
+CENTER_SCALE = 0.2  # of a learned center, where a search begins
+_NONE: Array = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Locus:
+    """Where a locality lies, as exports write it down: within `radius` of a center by some norm.
+
+    The distance is sqrt(sum weight gap^2), sum weight |gap|, max |gap| or sqrt(gap' matrix gap)
+    over some standardized columns.
+    """
+
+    norm: str  # "euclidean", "manhattan", "chebyshev", "quadratic", or "" for none of them
+    columns: Integers  # the encoded columns that it looks at
+    center: Array  # (n_columns,)
+    radius: float
+    weight: Array | None = None  # (n_columns,); None: 1
+    matrix: Array | None = None  # (n_columns, n_columns), of "quadratic"
+
+    def is_ball(self, counted: Any) -> bool:
+        """Whether it is a plain Euclidean ball in all columns that are not ignored."""
+        return (
+            self.norm == "euclidean"
+            and self.weight is None
+            and np.array_equal(self.columns, np.flatnonzero(counted))
+        )
+
+
+class Geometry(Protocol):
+    """What is asked of a geometry."""
+
+    kind: ClassVar[str]  # its name in files
+    learned: ClassVar[bool]  # whether centers are searched, so that rows pull at them
+    parameters: ClassVar[tuple[str, ...]]  # fields that a table has partials for, in its order
+    free: ClassVar[tuple[str, ...]]  # fields of the posterior that are searched
+
+    radius: Array  # (n_localities,), distance at which membership is 1/2; of a fitted one
+
+    @property
+    def metric_name(self) -> str:
+        """Of the distance, in words."""
+
+    # -- while it is learned
+
+    def fit(self, inputs: Inputs, Z: Array, weight: Array) -> Geometry:
+        """The geometry in the units of these inputs; Z are standardized rows."""
+
+    def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
+        """Coordinates of standardized rows, and their distances where centers are given."""
+
+    def tables(self, posterior: Posterior) -> list[Table]:
+        """The memberships as functions of the distance."""
+
+    def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
+        """Mean score of each model, (n_localities + 1, n_rows), and distance from each center."""
+
+    def partials(self, posterior: Posterior, rows: Rows, by_score: Array) -> dict[str, Array]:
+        """Sums over rows of the partials of the weights, and of what places the localities.
+
+        `by_score` has d/dmean for each model and, where centers are learned, d/d(D^2 / 2) for each
+        locality.
+        """
+
+    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        """Where a search may begin: center, center_scale, and distances (n_localities, n_rows)."""
+
+    def move(
+        self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
+    ) -> dict[str, Array]:
+        """The posterior's fields of the localities in other units."""
+
+    def keep(self, kept: Sequence[int]) -> Geometry:
+        """With these localities alone."""
+
+    # -- of a fitted mixture
+
+    def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
+        """(n_localities, n_encoded), in the user's units."""
+
+    def half_widths(self, inputs: Inputs) -> Sequence[Array | None]:
+        """How far each locality reaches along each encoded column, in the user's units."""
+
+    def loci(self, inputs: Inputs, posterior: Posterior) -> tuple[Locus, ...]:
+        """Where the localities lie, for exports."""
+
+    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[GivenCenters, Posterior]:
+        """The same localities with their centers fixed where they are."""
+
+    def content(self) -> dict[str, Any]:
+        """All that distances depend on, as plain values and arrays."""
+
+    @classmethod
+    def read(cls, read: Any, inputs: Inputs, n_localities: int) -> Geometry:
+        """From what `content` gave, by the reader of a file."""
+
+
+def radii(geometry: Geometry, posterior: Posterior) -> Array:
+    """Distance at which each membership is 1/2; 0 where it never is."""
+    return np.array([half_distance(table) for table in geometry.tables(posterior)])
+
+
+def lookup_of(geometry: Geometry, posterior: Posterior, dtype: Any = np.float64) -> Lookup:
+    """The memberships of all localities, for rows to look up."""
+    return Lookup.of(geometry.tables(posterior), dtype)
+
+
+def _widths(inputs: Inputs) -> Array:
+    """The user's units of one standardized one; a locality has no end along an ignored column."""
+    width = np.full(len(inputs.varies), np.inf)
+    width[inputs.counted] = 1.0 / inputs.units.inverse_scale[inputs.counted]
+    return width
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A metric between standardized rows, with what it takes from the training rows."""
+
+    name: Any
+    arguments: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Its name; of a function, the module and name by which it can be found."""
+        if isinstance(self.name, str):
+            return self.name
+        module = getattr(self.name, "__module__", "")
+        return f"{module}.{getattr(self.name, '__qualname__', type(self.name).__name__)}"
+
+    @property
+    def norm(self) -> str:
+        """How it is written down; "" where it cannot be."""
+        return _NORMS.get(self.name, "") if isinstance(self.name, str) else ""
+
+    def fit(self, Z: Array, weight: Array) -> Metric:
+        """Two metrics have scales of their own, which scikit-learn would take anew from whatever
+        rows it is given.
+        """
+        share = weight / weight.sum()
+        if self.text == "seuclidean":
+            variance = moments(Z, share)[1] ** 2
+            return replace(self, arguments={"V": np.where(variance > 0, variance, 1.0)})
+        if self.text == "mahalanobis":
+            covariance = np.atleast_2d(np.cov(Z, rowvar=False, aweights=share, ddof=0))
+            return replace(self, arguments={"VI": np.linalg.pinv(covariance)})
+        return self
+
+    def distances(self, Z: Array, points: Array) -> Array:
+        if len(points) == 0:
+            return np.empty((len(Z), 0))
+        try:
+            measured = pairwise_distances(Z, points, metric=self.name, **self.arguments)
+            distance = np.asarray(measured, dtype=float)
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"metric={self.name!r} gave no distances between rows and points_of_interest"
+                f" ({error}). Give a name that scikit-learn's pairwise_distances knows, or a"
+                " function of two rows."
+            ) from error
+        if not (np.isfinite(distance).all() and (distance >= 0).all()):
+            raise InputError(
+                f"metric={self.name!r} gave distances that are negative or not finite; a distance"
+                " must be a number >= 0."
+            )
+        return distance
+
+    def content(self) -> dict[str, Any]:
+        return {"name": self.text, "arguments": dict(self.arguments)}
+
+    @classmethod
+    def read(cls, read: Any, n_encoded: int) -> Metric:
+        name, arguments = read.text("name"), read.part("arguments")
+        wanted = {_ARGUMENTS[name]} if name in _ARGUMENTS else set()
+        known = {*PAIRWISE_DISTANCE_FUNCTIONS, *VALID_METRICS["brute"], "matching"}
+        if name == "precomputed" or name not in known or set(arguments.content) != wanted:
+            raise read.fail("name", "a metric that scikit-learn knows, with its arguments", name)
+        shapes = {"V": (n_encoded,), "VI": (n_encoded, n_encoded)}
+        found = {key: arguments.array(key, shapes[key]) for key in sorted(wanted)}
+        read.done()
+        return cls(name, found)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenCenters:
+    """Centers are given, and with them the rows' distances, in any metric: membership is theta."""
+
+    given: Array  # (n_localities, n_encoded), in the user's units
+    metric: Metric = field(default_factory=lambda: Metric("euclidean"))
+    points: Array = field(default_factory=lambda: np.empty((0, 0)))  # the same, standardized
+    radius: Array = field(default_factory=lambda: _NONE)
+
+    kind: ClassVar[str] = "given"
+    learned: ClassVar[bool] = False
+    parameters: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
+    free: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
+
+    @property
+    def metric_name(self) -> str:
+        return self.metric.text if isinstance(self.metric.name, str) else "function"
+
+    def fit(self, inputs: Inputs, Z: Array, weight: Array) -> GivenCenters:
+        points = inputs.units.standardize(self.given) * inputs.varies
+        return replace(self, points=points, metric=self.metric.fit(Z, weight))
+
+    def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
+        return features, self.metric.distances(Z, self.points)
+
+    def tables(self, posterior: Posterior) -> list[Table]:
+        return theta_tables(posterior.radius_shape, posterior.radius_rate)
+
+    def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
+        mean = posterior.coef @ rows.features.T
+        mean += posterior.intercept[:, None]
+        return mean, np.array(rows.distance.T, order="C")
+
+    def partials(self, posterior: Posterior, rows: Rows, by_score: Array) -> dict[str, Array]:
+        return {"coef": by_score @ rows.features, "center": np.zeros_like(posterior.center)}
+
+    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        return self.points, np.zeros(n), rows.distance.T
+
+    def move(
+        self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
+    ) -> dict[str, Array]:
+        return {
+            "center": self.points,
+            "center_scale": posterior.center_scale * mean_stretch,
+            "radius_rate": posterior.radius_rate / mean_stretch,
+        }
+
+    def keep(self, kept: Sequence[int]) -> GivenCenters:
+        inside = list(kept)
+        return replace(self, given=self.given[inside], points=self.points[inside])
+
+    def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
+        return self.given
+
+    def half_widths(self, inputs: Inputs) -> Sequence[Array | None]:
+        if self.metric.norm in ("", "quadratic") or self.metric.arguments:
+            return [None] * len(self.radius)
+        width = _widths(inputs)
+        return [radius * width for radius in self.radius]
+
+    def loci(self, inputs: Inputs, posterior: Posterior) -> tuple[Locus, ...]:
+        columns = np.flatnonzero(inputs.counted)
+        scales, matrix = self.metric.arguments.get("V"), self.metric.arguments.get("VI")
+        return tuple(
+            Locus(
+                self.metric.norm,
+                columns,
+                point[columns],
+                float(radius),
+                None if scales is None else 1.0 / scales[columns],
+                None if matrix is None else matrix[np.ix_(columns, columns)],
+            )
+            for point, radius in zip(self.points, self.radius, strict=True)
+        )
+
+    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[GivenCenters, Posterior]:
+        return self, posterior
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "given": self.given,
+            "points": self.points,
+            "metric": self.metric.content(),
+            "radius": self.radius,
+        }
+
+    @classmethod
+    def read(cls, read: Any, inputs: Inputs, n_localities: int) -> GivenCenters:
+        n, d = n_localities, len(inputs.varies)
+        return cls(
+            read.array("given", (n, d)),
+            Metric.read(read.part("metric"), d),
+            read.array("points", (n, d)),
+            read.array("radius", (n,)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedBalls:
+    """Centers are Gaussian: membership is upsilon of the Euclidean distance to the mean center, in
+    all columns that vary.
+    """
+
+    radius: Array = field(default_factory=lambda: _NONE)
+
+    kind: ClassVar[str] = "balls"
+    learned: ClassVar[bool] = True
+    parameters: ClassVar[tuple[str, ...]] = ("center_scale", "radius_shape", "radius_rate")
+    free: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate", "center", "center_scale")
+
+    @property
+    def metric_name(self) -> str:
+        return "euclidean"
+
+    def fit(self, inputs: Inputs, Z: Array, weight: Array) -> LearnedBalls:
+        return self
+
+    def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
+        return features, None
+
+    def tables(self, posterior: Posterior) -> list[Table]:
+        return upsilon_tables(
+            posterior.center.shape[1],
+            posterior.center_scale,
+            posterior.radius_shape,
+            posterior.radius_rate,
+        )
+
+    def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
+        """Rounding enters a distance through its square, in which memberships are smooth, so that
+        it does no harm.
+        """
+        n = posterior.n_localities
+        if rows.coordinates is rows.features:  # one product for both
+            both = np.concatenate([posterior.coef, -2.0 * posterior.center]) @ rows.features.T
+            mean, distance = both[: n + 1], both[n + 1 :]
+        else:
+            mean = posterior.coef @ rows.features.T
+            distance = -2.0 * posterior.center @ rows.coordinates.T
+        mean += posterior.intercept[:, None]
+        distance += rows.coordinates_norm2
+        distance += np.einsum("ij,ij->i", posterior.center, posterior.center)[:, None]
+        np.maximum(distance, 0.0, out=distance)
+        return mean, np.sqrt(distance, out=distance)
+
+    def partials(self, posterior: Posterior, rows: Rows, by_score: Array) -> dict[str, Array]:
+        """d/dc of omega(|c - x|) is slope (c - x), slope = d omega / d(D^2 / 2)."""
+        n = posterior.n_localities
+        pull = by_score[n + 1 :]
+        if rows.coordinates is rows.features:
+            both = by_score @ rows.features
+            coef, pulled = both[: n + 1], both[n + 1 :]
+        else:
+            coef, pulled = by_score[: n + 1] @ rows.features, pull @ rows.coordinates
+        return {"coef": coef, "center": pull.sum(axis=1)[:, None] * posterior.center - pulled}
+
+    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        m = len(rows)
+        chosen = rng.choice(m, size=n, replace=False, p=rows.weight / rows.weight.sum())
+        center = rows.coordinates[chosen].astype(float)
+        squared = [self.squared_distances(rows, point) for point in center]
+        return center, np.full(n, CENTER_SCALE), np.sqrt(squared).reshape(n, m)
+
+    @staticmethod
+    def squared_distances(rows: Rows, point: Array) -> Array:
+        squared = rows.coordinates @ (-2.0 * point).astype(rows.coordinates.dtype)
+        squared += rows.coordinates_norm2
+        squared += point @ point
+        return np.maximum(squared, 0.0)
+
+    def move(
+        self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
+    ) -> dict[str, Array]:
+        """Balls stay balls, scaled by the mean change of the columns."""
+        return {
+            "center": posterior.center * stretch + shift,
+            "center_scale": posterior.center_scale * mean_stretch,
+            "radius_rate": posterior.radius_rate / mean_stretch,
+        }
+
+    def keep(self, kept: Sequence[int]) -> LearnedBalls:
+        return self
+
+    def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
+        counted, units = inputs.counted, inputs.units
+        seen = counted[inputs.varies]
+        centers = np.tile(inputs.typical, (posterior.n_localities, 1))
+        inverse = units.inverse_scale[counted]
+        centers[:, counted] = posterior.center[:, seen] / inverse + units.center[counted]
+        return centers
+
+    def half_widths(self, inputs: Inputs) -> Sequence[Array | None]:
+        width = _widths(inputs)
+        return [radius * width for radius in self.radius]
+
+    def loci(self, inputs: Inputs, posterior: Posterior) -> tuple[Locus, ...]:
+        columns, seen = np.flatnonzero(inputs.counted), inputs.counted[inputs.varies]
+        return tuple(
+            Locus("euclidean", columns, center[seen], float(radius))
+            for center, radius in zip(posterior.center, self.radius, strict=True)
+        )
+
+    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[GivenCenters, Posterior]:
+        """Radii keep the distance at which membership is 1/2."""
+        n = posterior.n_localities
+        points = np.zeros((n, len(inputs.varies)))
+        points[:, inputs.varies] = posterior.center
+        given = self.centers(inputs, posterior)
+        rate = gammaincinv(posterior.radius_shape, 0.5)
+        rate = rate / np.maximum(self.radius, _SMALLEST_RADIUS)
+        fixed = GivenCenters(given, Metric("euclidean"), points, self.radius)
+        return fixed, replace(posterior, center_scale=np.zeros(n), radius_rate=rate)
+
+    def content(self) -> dict[str, Any]:
+        return {"kind": self.kind, "radius": self.radius}
+
+    @classmethod
+    def read(cls, read: Any, inputs: Inputs, n_localities: int) -> LearnedBalls:
+        return cls(read.array("radius", (n_localities,)))
+
+
+GEOMETRIES: dict[str, type[Any]] = {one.kind: one for one in (GivenCenters, LearnedBalls)}
+
+
+def read_geometry(read: Any, inputs: Inputs, n_localities: int) -> Geometry:
+    """The geometry of a file, by its kind."""
+    kind = read.text("kind")
+    if kind not in GEOMETRIES:
+        raise ModelFileError(
+            f"geometry.kind should be one of {', '.join(GEOMETRIES)}; got {kind[:40]!r}."
+        )
+    geometry: Geometry = GEOMETRIES[kind].read(read, inputs, n_localities)
+    read.done()
+    return geometry

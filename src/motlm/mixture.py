@@ -1,0 +1,412 @@
+"""The fitted model: one frozen `Mixture`, from which everything else is made.
+
+`fit` builds it and assigns it once. Predictions, explanations, certificates, exports, files,
+pictures and the report look at rows through its one pass, `view`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._typing import AnyArray, Array, Booleans, Integers
+from .errors import InputTypeError
+from .fingerprints import Fingerprint
+from .geometry import Geometry, Locus, lookup_of
+from .inputs import Inputs
+from .localities import Locality, LocalModel
+from .lookup import Lookup
+from .objective import BLOCK, variances
+from .optimize import Record
+from .overlap import Overlap
+from .posterior import FIELDS, Posterior, Prior
+from .routine import Answer, Routine
+from .rows import Rows
+from .targets import Target
+
+__all__ = ["Mixture", "Provenance", "View", "mixture_of", "rows_of"]
+
+_LARGE = 50_000  # rows from which float32 tables are computed with in float32
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """Where a mixture comes from."""
+
+    fingerprint: Fingerprint  # of the rows that it was fitted on
+    units_from: str  # "rows", "given" or "nowhere"
+    most_localities: int  # that might have been
+    searched_localities: int  # that were chosen, before those without rows were dropped
+    n_rows: tuple[int, ...]  # training rows to which each model applies; the last is the exterior
+    points: tuple[int, ...]  # which of those given, or searched for, each locality is
+    inverse_temperature: float
+    prior: Prior = field(default_factory=Prior)  # as it was given, not expanded
+    objective: float | None = None  # None of a mixture that was not fitted, but made
+    gibbs_risk: float | None = None
+    kl: float | None = None
+    n_iter: int = 1
+    path: tuple[Record, ...] = ()
+    # of a model from an older file: its hash, and its hash by the rule of that time
+    earlier_hash: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A fitted mixture of local models.
+
+    Attributes
+    ----------
+    inputs : Inputs
+        From the user's tables to numbers.
+    geometry : Geometry
+        Where the localities lie, and how far away a row is.
+    target : Target
+        What a score answers.
+    posterior : Posterior
+        The distributions learned, in standardized units.
+    overlap : Overlap
+        Which of several applicable models is used.
+    provenance : Provenance
+        Where it comes from.
+    n_localities : int
+    localities, exterior : tuple of Locality, LocalModel
+        In the user's units.
+    hash : str
+        Of all the numbers that it predicts by.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(300, random_state=0)
+    >>> model = LocalMixtureRegressor(points_of_interest=[[0.0189]], n_starts=1, random_state=0)
+    >>> mixture = model.fit(X, y).mixture_
+    >>> mixture.n_localities, mixture.target.kind, mixture.overlap.name
+    (1, 'continuous', 'nearest')
+    >>> view = mixture.view(mixture.encode([[0.5], [1.5]]))
+    >>> view.used, view.answer.round(1)
+    (array([0, 1]), array([ 0.3, -0.8]))
+    """
+
+    inputs: Inputs
+    geometry: Geometry
+    target: Target
+    posterior: Posterior
+    overlap: Overlap
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        for name in FIELDS:
+            getattr(self.posterior, name).flags.writeable = False
+
+    @property
+    def n_localities(self) -> int:
+        return self.posterior.n_localities
+
+    def region_name(self, i: int) -> str:
+        """What the model of an index is called."""
+        if i < 0:
+            return "several localities together"
+        return f"locality {i}" if i < self.n_localities else "exterior"
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    def encode(self, X: Any, what: str = "X") -> Array:
+        """Rows as numbers in the user's units, (n_rows, n_encoded), checked as in fit."""
+        return self.inputs.encode(X, what)
+
+    def rows(self, encoded: Array, codes: Array | None = None, weight: Array | None = None) -> Rows:
+        """Encoded rows as the objective reads them."""
+        return rows_of(self.inputs, self.geometry, self.target, encoded, codes, weight)
+
+    def views(self, encoded: Array) -> Iterator[View]:
+        """What the parts say of some rows at a time."""
+        for start in range(0, max(len(encoded), 1), BLOCK):
+            part = encoded[start : start + BLOCK]
+            rows = self.rows(part)
+            mean, distance = self.geometry.scores_and_distances(self.posterior, rows)
+            yield View(self, part, distance, mean, rows.features_norm2)
+
+    def view(self, encoded: Array) -> View:
+        """What the parts say of all rows."""
+        parts = list(self.views(encoded))
+        if len(parts) == 1:
+            return parts[0]
+        distance, mean = (
+            np.concatenate([getattr(part, name) for part in parts], axis=1)
+            for name in ("distance", "mean")
+        )
+        return View(self, encoded, distance, mean, np.concatenate([one.norm2 for one in parts]))
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """The memberships, for rows to look up."""
+        return lookup_of(self.geometry, self.posterior)
+
+    # -- what people read ----------------------------------------------------------------------
+
+    @cached_property
+    def models(self) -> tuple[LocalModel, ...]:
+        """The localities and the exterior model, in the user's units.
+
+        A constant column has coefficient 0, and a locality no end along it.
+        """
+        inputs, target, posterior = self.inputs, self.target, self.posterior
+        units, counted = inputs.units, inputs.counted
+        n, d = self.n_localities, len(counted)
+        inverse = units.inverse_scale[counted]
+        slope, width, coef = np.zeros(d), np.zeros(d), np.zeros((n + 1, d))
+        slope[counted] = inverse * target.scale
+        width[counted] = 1.0 / inverse
+        coef[:, counted] = posterior.coef[:, counted[inputs.varies]] * slope[counted]
+
+        def model(i: int) -> dict[str, Any]:
+            lever = posterior.coef_scale[i] * np.linalg.norm(slope * units.center)
+            intercept = posterior.intercept[i] * target.scale + target.center
+            return {
+                "feature_names": inputs.names,
+                "coef": _fix(coef[i]),
+                "coef_scale": _fix(posterior.coef_scale[i] * slope),
+                "intercept": float(intercept - coef[i] @ units.center),
+                "intercept_scale": float(
+                    np.hypot(posterior.intercept_scale[i] * target.scale, lever)
+                ),
+                "n_rows": self.provenance.n_rows[i],
+            }
+
+        centers = self.geometry.centers(inputs, posterior)
+        localities = [
+            Locality(
+                **model(i),
+                center=_fix(centers[i]),
+                center_scale=_fix(posterior.center_scale[i] * width),
+                radius=float(self.geometry.radius[i]),
+                radius_mean=float(posterior.radius_mean[i]),
+                half_width=None if half is None else _fix(half),
+                point=self.provenance.points[i],
+            )
+            for i, half in enumerate(self.geometry.half_widths(inputs))
+        ]
+        return (*localities, LocalModel(**model(n)))
+
+    @property
+    def localities(self) -> tuple[Locality, ...]:
+        return self.models[:-1]  # type: ignore[return-value]
+
+    @property
+    def exterior(self) -> LocalModel:
+        return self.models[-1]
+
+    # -- what other systems compute with -------------------------------------------------------
+
+    @cached_property
+    def loci(self) -> tuple[Locus, ...]:
+        """Where the localities lie."""
+        return self.geometry.loci(self.inputs, self.posterior)
+
+    def routine(self) -> Routine:
+        """How it predicts, in plain numbers."""
+        inputs, posterior = self.inputs, self.posterior
+        coef = np.zeros((self.n_localities + 1, len(inputs.varies)))
+        coef[:, inputs.varies] = posterior.coef
+        classes = self.target.classes
+        return Routine(
+            groups=tuple(_plain_group(group) for group in inputs.groups),
+            names=inputs.names,
+            handle_unknown=inputs.handle_unknown,
+            typical=inputs.typical,
+            origin=inputs.units.center,
+            factor=inputs.units.inverse_scale * inputs.counted,
+            loci=self.loci,
+            coef=coef * inputs.counted,
+            intercept=posterior.intercept,
+            overlap=self.overlap.name,
+            answer=Answer(
+                None if classes is None else tuple(classes.tolist()),
+                float(self.target.center),
+                float(self.target.scale),
+                float(self.target.tolerance),
+            ),
+        )
+
+    @cached_property
+    def hash(self) -> str:
+        """Of all the numbers that it predicts by, and of those that it shows."""
+        digest = sha256()
+        content = {
+            "inputs": self.inputs.content(),
+            "geometry": self.geometry.content(),
+            "target": self.target.content(),
+            "posterior": {name: getattr(self.posterior, name) for name in FIELDS},
+            "overlap": self.overlap.name,
+            "n_rows": list(self.provenance.n_rows),
+            "points": list(self.provenance.points),
+        }
+        _digest(digest, content)
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a mixture's parts say of some rows: everything follows from distances and scores."""
+
+    mixture: Mixture = field(repr=False)
+    encoded: Array  # (n_rows, n_encoded)
+    distance: Array  # (n_localities, n_rows)
+    mean: Array  # (n_localities + 1, n_rows), standardized score of each model
+    norm2: Array = field(repr=False)  # (n_rows,), of the models' features
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+    @cached_property
+    def member(self) -> Booleans:
+        """(n_localities, n_rows): distance <= radius."""
+        radius = self.mixture.geometry.radius
+        return np.asarray(self.distance <= np.where(radius > 0, radius, -1.0)[:, None])
+
+    @cached_property
+    def applicable(self) -> Booleans:
+        """(n_localities + 1, n_rows): the localities that contain the row, or else the exterior."""
+        outside = np.asarray(~self.member.any(axis=0))
+        return np.concatenate([self.member, outside[None]])
+
+    @cached_property
+    def used(self) -> Integers:
+        """(n_rows,): index of the model used; n_localities for the exterior, -1 for several."""
+        return self.mixture.overlap.used(self.distance, self.member)
+
+    @cached_property
+    def membership(self) -> Array:
+        """(n_localities, n_rows): probability that each locality contains the row."""
+        lookup = self.mixture.lookup
+        omega = lookup.look_up(lookup.value, lookup.place(self.distance.copy()))
+        return np.clip(omega, 0.0, 1.0, out=omega)  # rounding in the last digits
+
+    @cached_property
+    def variance(self) -> Array:
+        """(n_localities + 1, n_rows), of the standardized scores."""
+        return variances(self.mixture.posterior, self.norm2)
+
+    @cached_property
+    def scores(self) -> Array:
+        """(n_localities + 1, n_rows): score of each model, in the units of the target."""
+        return self.mixture.target.in_units(self.mean)
+
+    @cached_property
+    def score(self) -> Array:
+        """(n_rows,): of the answer, in the units of the target."""
+        combined = self.mixture.overlap.combine(self.mean, self.used, self.applicable)
+        return self.mixture.target.in_units(combined)
+
+    @property
+    def answer(self) -> AnyArray:
+        """(n_rows,): labels or predictions."""
+        return self.mixture.target.answer(self.score)
+
+    @cached_property
+    def extremes(self) -> tuple[Array, Array]:
+        """(n_rows,) each: smallest and largest score of applicable models."""
+        low = np.where(self.applicable, self.scores, np.inf).min(axis=0)
+        return low, np.where(self.applicable, self.scores, -np.inf).max(axis=0)
+
+    @property
+    def spread(self) -> Array:
+        """(n_rows,): largest less smallest score of applicable models."""
+        low, high = self.extremes
+        return np.asarray(high - low)
+
+    @property
+    def contradicted(self) -> Booleans:
+        """(n_rows,): whether applicable models contradict each other."""
+        return self.mixture.target.apart(*self.extremes)
+
+
+def rows_of(
+    inputs: Inputs,
+    geometry: Geometry,
+    target: Target,
+    encoded: Array,
+    codes: Array | None = None,
+    weight: Array | None = None,
+) -> Rows:
+    """Encoded rows as the objective reads them; in float32 where they are, and are many."""
+    Z = inputs.standardize(encoded)
+    features = inputs.features(Z)
+    coordinates, distance = geometry.rows(Z, features)
+    goal = np.zeros(len(encoded)) if codes is None else (codes - target.center) / target.scale
+    if encoded.dtype != np.float32 or len(encoded) < _LARGE:
+        return Rows.of(features, goal, weight, distance, coordinates)
+    small = np.float32
+    weight = np.ones(len(encoded), dtype=small) if weight is None else weight.astype(small)
+    none = np.empty((len(encoded), 0), dtype=small)
+    distance = none if distance is None else distance.astype(small)
+    same = coordinates is features
+    features = features.astype(small)
+    coordinates = features if same else coordinates.astype(small)
+    return Rows.of(features, goal.astype(small), weight, distance, coordinates)
+
+
+def mixture_of(model: Any) -> Mixture:
+    """The mixture itself, or that of a fitted estimator.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from motlm.mixture import mixture_of
+    >>> mixture_of(LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0]))
+    Traceback (most recent call last):
+        ...
+    motlm.errors.InputTypeError: expected a fitted motlm estimator or its mixture_; got ...
+    """
+    if isinstance(model, Mixture):
+        return model
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    found = getattr(model, "mixture_", None)
+    if not isinstance(found, Mixture):
+        raise InputTypeError(
+            "expected a fitted motlm estimator or its mixture_; got a"
+            f" {type(model).__name__}. Of a pipeline, give the last step and the rows as it sees"
+            " them."
+        )
+    return found
+
+
+def _fix(array: Array) -> Array:
+    """An array that nobody can write to."""
+    array.flags.writeable = False
+    return array
+
+
+def _plain_group(group: Any) -> Any:
+    """With levels as plain values of Python."""
+    if group.levels is None:
+        return group
+    levels = tuple(one.item() if isinstance(one, np.generic) else one for one in group.levels)
+    return type(group)(group.name, group.columns, levels)
+
+
+def _digest(digest: Any, value: Any) -> None:
+    """Feed a value to a hash: numbers by their bits, so that it is the same everywhere."""
+    if isinstance(value, dict):
+        for name in sorted(value):
+            digest.update(f"{name}:".encode())
+            _digest(digest, value[name])
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, (list, tuple, np.ndarray)):
+        digest.update(f"[{len(value)}]".encode())
+        for one in value:
+            _digest(digest, one)
+    else:
+        plain = value.item() if isinstance(value, np.generic) else value
+        digest.update(repr(plain).encode())
+    digest.update(b"|")
