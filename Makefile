@@ -56,7 +56,7 @@ coverage: $(VENV)/test
 	$(BIN)/python -m experiments coverage --jobs $(JOBS) $(EXPERIMENTS)
 
 accuracy: $(VENV)/base
-	$(BIN)/python tests/reference/vicinity_accuracy.py
+	$(BIN)/python tests/reference/membership_accuracy.py
 
 # Builds wheel and sdist, checks them, installs the wheel in an environment of its own, and runs the demo from there.
 dist: $(VENV)/base

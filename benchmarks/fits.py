@@ -88,14 +88,15 @@ y = np.where(rng.uniform(size=m) < 0.5, 1, 0)
 X[y == 1] *= 2  # Breiman's ringnorm
 X[y == 0] += 2 / np.sqrt(d)
 warnings.simplefilter("ignore")
-LocalMixtureClassifier(1, inverse_temperature=1.0, n_starts=1, max_iter=3).fit(X[:500], y[:500])  # imports and caches
+LocalMixtureClassifier(1, inverse_temperature=1.0, n_starts=1, max_iter=3).fit(X[:500], y[:500])
 with open("/proc/self/statm") as file:  # what it holds now; the peak so far may have been higher
     before = int(file.read().split()[1]) * resource.getpagesize() / 1024
 start = time.perf_counter()
 model = LocalMixtureClassifier(n, random_state=0).fit(X, y)
 print(json.dumps({"seconds": time.perf_counter() - start,
                   "MiB": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,
-                  "steps": sum(record.n_iter for record in model.path_), "score": model.score(X[:10000], y[:10000])}))
+                  "steps": sum(record.n_iter for record in model.path_),
+                  "score": model.score(X[:10000], y[:10000])}))
 """
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from table import Table, shortest
 
 from motlm import LocalMixtureClassifier
+from motlm.geometry import LearnedBalls
 from motlm.losses import ZeroOne
-from motlm.objective import LearnedCenters, Objective
+from motlm.membership import upsilon_tables
+from motlm.objective import Objective
 from motlm.posterior import Posterior, Prior
 from motlm.rows import Rows
-from motlm.vicinity import upsilon_tables
 
 
 def posterior(n: int, d: int, rng: np.random.Generator) -> Posterior:
@@ -39,7 +40,7 @@ def evaluation(m: int, d: int, n: int, dtype: type, tables: bool) -> float:
     y = np.sign(rng.normal(size=m)).astype(dtype)
     rows = Rows.of(X, y, np.ones(m, dtype), np.empty((m, 0), dtype))
     q = posterior(n, d, rng)
-    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
+    objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 1.0)
     weights = np.vstack([q.coef, q.center]).astype(dtype)
     lookup = None if tables else objective.lookup(q)
     best, products = np.inf, np.inf

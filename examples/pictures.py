@@ -20,6 +20,7 @@ from sklearn.model_selection import train_test_split
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
 from motlm.datasets import load_keel, make_clf_case2, make_reg_case2
+from motlm.errors import MotlmWarning
 from motlm.plotting import (
     CoefficientsDisplay,
     ContributionsDisplay,
@@ -151,10 +152,7 @@ def main(folder: Path) -> None:
         display.figure_.savefig(folder / f"{name}.png", dpi=80)
         print(folder / f"{name}.png")
 
-    warnings.filterwarnings(
-        "ignore",
-        message=".*(sealed rows equal|constant in all|no training row belongs|neighboring rows)",
-    )
+    warnings.simplefilter("ignore", MotlmWarning)  # equal rows, constant columns, time series
     X, y = rows_of("banana")
     banana, _ = certify(LocalMixtureClassifier("auto", max_localities=4, random_state=0), X, y)
     _, some, _, labels = train_test_split(X, y, test_size=1500, random_state=0)

@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from motlm import vicinity
+from motlm.membership import upsilon
 
 from .methods import (
     CLASSIFIERS,
@@ -370,7 +370,7 @@ def figure11(store: Store, repeats: int = 500) -> Any:
                 linewidth=1,
                 label=label,
             )
-        exact = float(vicinity.upsilon(np.array([distance]), d, eps, shape, rate)[0])
+        exact = float(upsilon(np.array([distance]), d, eps, shape, rate)[0])
         ax.axhline(exact, color="black", linewidth=1, label="motlm.membership.upsilon (exact)")
         ax.set_title(
             f"d={d}, distance={distance}, eps={eps}, k={shape:g}, tau={rate:g}", fontsize=9

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 collect_ignore = [
-    "reference/make_vicinity_reference.py"
+    "reference/make_membership_reference.py"
 ]  # needs python-flint, which the tests do not
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
+from motlm.geometry import Geometry
 from motlm.losses import Loss, ZeroOne
-from motlm.objective import KnownCenters, Vicinity
 from motlm.posterior import Posterior
 from motlm.rows import Rows
 
 
-def random_posterior(rng: np.random.Generator, n: int, d: int, vicinity: Vicinity) -> Posterior:
+def random_posterior(rng: np.random.Generator, n: int, d: int, geometry: Geometry) -> Posterior:
     shape = rng.uniform(2, 60, size=n)
     return Posterior(
         center=rng.normal(size=(n, d)),
-        center_scale=rng.uniform(0.05, 0.9, size=n) if vicinity.learned else np.zeros(n),
+        center_scale=rng.uniform(0.05, 0.9, size=n) if geometry.learned else np.zeros(n),
         radius_shape=shape,
         radius_rate=shape / rng.uniform(0.5, 2.5, size=n),
         coef=rng.normal(size=(n + 1, d)),
@@ -27,14 +27,14 @@ def random_posterior(rng: np.random.Generator, n: int, d: int, vicinity: Vicinit
 
 
 def random_rows(
-    rng: np.random.Generator, m: int, posterior: Posterior, vicinity: Vicinity, loss: Loss
+    rng: np.random.Generator, m: int, posterior: Posterior, geometry: Geometry, loss: Loss
 ) -> Rows:
     X = rng.normal(size=(m, posterior.center.shape[1]))
     y = rng.normal(size=m)
     if isinstance(loss, ZeroOne):
         y = np.sign(y)
     distance = None
-    if isinstance(vicinity, KnownCenters):
+    if not geometry.learned:
         distance = np.linalg.norm(X[:, None] - posterior.center, axis=2)
     return Rows.of(X, y, rng.uniform(0.2, 2.0, size=m), distance)
 

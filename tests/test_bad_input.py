@@ -280,7 +280,7 @@ def test_inverse_temperature_not_positive(Estimator, value, rows) -> None:
         ("tol", -1.0, "tol must be None or a number >= 0"),
         ("validation_fraction", 1.0, "validation_fraction must lie between 0 and 1"),
         ("prior", "flat", "prior must be None or a motlm.Prior; got str"),
-        ("handle_unknown", "drop", "handle_unknown must be one of 'error', 'ignore'"),
+        ("handle_unknown", "drop", "handle_unknown must be one of 'warn', 'ignore', 'error'"),
     ],
 )
 def test_parameters(Estimator, parameter: str, value, message: str, rows) -> None:

@@ -185,7 +185,7 @@ def test_bounds_grow_with_kl_and_shrink_with_rows_and_delta() -> None:
 
 
 def test_conformal_rank() -> None:
-    """The k-th smallest of m uniform numbers is at least 0.9 often enough; the one before is not."""
+    """The k-th smallest of m uniform numbers is at least 0.9 often enough; that before is not."""
     for m, delta in ((29, 0.05), (100, 0.05), (1000, 0.01)):
         k = bounds.conformal_rank(m, 0.1, delta)
         assert mpmath.betainc(k, m + 1 - k, 0, 0.9, regularized=True) <= delta

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
 from motlm.datasets import make_clf_case1, make_clf_case2
-from motlm.vicinity import theta, upsilon
+from motlm.membership import theta, upsilon
 
 POINTS = [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]
 RADII = [0.85, 0.4, 0.85]

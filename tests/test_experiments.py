@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from experiments import __main__ as command  # noqa: E402
-from experiments import (
+from experiments import (  # noqa: E402
     certificates,
     coverage,
     figures,
@@ -197,7 +197,8 @@ def test_interrupted_fits_are_not_recorded(shared_data: Path, tmp_path: Path) ->
         from experiments.store import Key, Store
         threading.Timer(0.7, _thread.interrupt_main).start()
         try:
-            run.complete(Store(Path({str(tmp_path / "r.csv")!r})), [Key("german", "sound", "motlm auto", 0)], 1, 0.0)
+            key = Key("german", "sound", "motlm auto", 0)
+            run.complete(Store(Path({str(tmp_path / "r.csv")!r})), [key], 1, 0.0)
         except KeyboardInterrupt:
             print("stopped")
     """
@@ -321,7 +322,7 @@ def test_figures_are_drawn(data: Path, tmp_path: Path, name: str) -> None:
 
 
 def test_sampled_radii_agree_with_the_exact_value() -> None:
-    from motlm.vicinity import upsilon
+    from motlm.membership import upsilon
 
     setting = figures.QMC_SETTINGS[4]
     d, distance, eps, shape, rate = setting

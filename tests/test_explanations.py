@@ -4,7 +4,10 @@ there are.
 
 from __future__ import annotations
 
+import copy
 import json
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,10 +20,22 @@ from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
 from motlm.explanations import counterfactual, explain_global, explain_local
-from motlm.explanations._counterfactual import nearest_beyond
+from motlm.explanations._projection import Domain
+from motlm.geometry import Locus, Metric
 
 QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
 POINTS = [[-1.0, 0.0], [1.0, 0.0]]
+
+
+def standardize(model, X) -> np.ndarray:
+    return model.mixture_.inputs.standardize(model.mixture_.encode(X))
+
+
+def change(model, **parts):
+    """The same model with other parts of its mixture."""
+    made = copy.copy(model)
+    made.mixture_ = replace(model.mixture_, **parts)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +54,7 @@ def table() -> tuple[pd.DataFrame, np.ndarray]:
     plain = LocalMixtureClassifier(0, **QUICK).fit(
         frame, rng.choice([0, 1], 600)
     )  # for its columns and units
-    Z, P = (
-        plain._fitted.units.standardized(plain._encode(one)) for one in (frame, points_of(frame))
-    )
+    Z, P = (standardize(plain, one) for one in (frame, points_of(frame)))
     first, second = (np.linalg.norm(Z - place, axis=1) < 2.3 for place in P)
     rule = np.where(second, 3 - frame["income"], (frame["children"] - 2) / 2)
     score = np.where(first, frame["income"] - 3, rule) + 0.3 * (frame["region"] == "west")
@@ -98,9 +111,9 @@ def test_contributions_add_up(fitted) -> None:
     np.testing.assert_allclose(
         explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9
     )
-    np.testing.assert_array_equal(explanation.seen.speaker, model.apply(X))
-    np.testing.assert_array_equal(explanation.seen.member.T, model.membership(X))
-    np.testing.assert_allclose(explanation.seen.membership.T, model.membership_proba(X))
+    np.testing.assert_array_equal(explanation.view.used, model.apply(X))
+    np.testing.assert_array_equal(explanation.view.member.T, model.membership(X))
+    np.testing.assert_allclose(explanation.view.membership.T, model.membership_proba(X))
     np.testing.assert_array_equal(explanation.contradicted, model.ambiguous(X))
     if hasattr(model, "classes_"):
         np.testing.assert_array_equal(explanation.prediction, model.predict(X))
@@ -116,12 +129,13 @@ def test_contributions_of_categories_are_gathered(table, mixed) -> None:
         explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-9
     )
     row = explanation[5]
-    speaker = (*mixed.localities_, mixed.exterior_)[row.speaker]
-    place = mixed.localities_[row.speaker].center if row.speaker < 2 else mixed._typical
-    encoded = mixed._encode(frame)[5]
-    names = [j for j, name in enumerate(speaker.feature_names) if name.startswith("region=")]
+    mixture = mixed.mixture_
+    used = mixture.models[row.model_used]
+    place = used.center if row.model_used < 2 else mixture.inputs.typical
+    encoded = mixture.encode(frame)[5]
+    names = [j for j, name in enumerate(used.feature_names) if name.startswith("region=")]
     assert row.contributions["region"] == pytest.approx(
-        sum(speaker.coef[j] * (encoded[j] - place[j]) for j in names)
+        sum(used.coef[j] * (encoded[j] - place[j]) for j in names)
     )
     assert row.values["region"] == frame["region"][5]
 
@@ -134,36 +148,36 @@ def test_a_row_in_words(fitted) -> None:
         applies = [one["applies"] for one in row.models]
         assert applies[-1] == (not any(applies[:-1]))
         text = str(row)
-        assert row.reason in text
-        if row.speaker == n:
+        assert f"decided by {row.model_name} ({row.reason})" in text
+        if row.model_used == n:
             assert row.reason == "no locality contains the row"
-        elif row.speaker < 0:
-            assert "speak by the mean" in row.reason
+        elif row.model_used < 0:
+            assert "the mean of their scores is used" in row.reason
         elif sum(applies) == 1:
             assert row.reason == "no other locality contains the row"
         else:
             nearest = min(
                 (one["distance"], i) for i, one in enumerate(row.models[:-1]) if one["applies"]
             )[1]
-            assert row.speaker == nearest
+            assert row.model_used == nearest
         if row.row > 40:
             break
     assert explanation[-1].row == len(X) - 1
     with pytest.raises(IndexError):
         explanation[len(X)]
     assert row.neighbors[0] == {"row": row.row, "distance": pytest.approx(0, abs=1e-6)}
-    assert all(model.apply(X[[one["row"]]])[0] == row.speaker for one in row.neighbors)
+    assert all(model.apply(X[[one["row"]]])[0] == row.model_used for one in row.neighbors)
 
 
 def test_neighbors_are_the_nearest(table, mixed) -> None:
     frame, _ = table
     asked, train = frame[:50], frame[50:]
     explanation = explain_local(mixed, asked, X_train=train, n_neighbors=2)
-    Z, T = (mixed._fitted.units.standardized(mixed._encode(one)) for one in (asked, train))
-    speakers = mixed.apply(train)
+    Z, T = (standardize(mixed, one) for one in (asked, train))
+    used = mixed.apply(train)
     for i, row in enumerate(explanation):
         away = np.linalg.norm(T - Z[i], axis=1)
-        away[speakers != row.speaker] = np.inf
+        away[used != row.model_used] = np.inf
         assert [one["distance"] for one in row.neighbors] == pytest.approx(np.sort(away)[:2])
 
 
@@ -178,7 +192,7 @@ def test_regions_count_their_rows(fitted) -> None:
         *member.sum(axis=0),
         (~member.any(axis=1)).sum(),
     ]
-    assert sum(region.n_spoken for region in explanation.regions) == (model.apply(X) >= 0).sum()
+    assert sum(region.n_used for region in explanation.regions) == (model.apply(X) >= 0).sum()
     np.testing.assert_array_equal(np.diag(explanation.shared), member.sum(axis=0))
     np.testing.assert_array_equal(explanation.shared, explanation.shared.T)
     assert explanation.ambiguous == pytest.approx(model.ambiguous(X).mean())
@@ -274,9 +288,9 @@ def test_regions_without_rows(table, mixed) -> None:
 def test_other_things_are_refused(table, mixed) -> None:
     frame, y = table
     with pytest.raises(
-        TypeError, match="explanations are of motlm's estimators; got a LogisticRegression"
+        TypeError, match="expected a fitted motlm estimator or its mixture_; got a Logistic"
     ):
-        explain_global(LogisticRegression(), frame, y)
+        explain_global(LogisticRegression().fit([[0], [1]], [0, 1]), frame, y)
     with pytest.raises(ValueError, match="inconsistent numbers"):
         explain_global(mixed, frame, y[1:])
 
@@ -301,7 +315,8 @@ def test_the_nearest_point_against_a_solver(boxed: bool, rng: np.random.Generato
             else (np.full(d, -np.inf), np.full(d, np.inf))
         )
         reach = gradient @ start + rng.uniform(0.05, 1.0)
-        point = nearest_beyond(start, gradient, reach, center, radius, low, high)
+        domain = Domain(gradient, reach, False, low, high, center, np.ones(d), radius)
+        point = domain.nearest(start)
         solved = minimize(
             lambda z, start=start: ((z - start) ** 2).sum(),
             np.clip(center, low, high),
@@ -385,10 +400,7 @@ def test_fixed_bounds_whole_numbers_and_categories(table, mixed) -> None:
             changed = pd.DataFrame([one.after])[list(frame.columns)]
             assert mixed.predict(changed)[0] == one.prediction_after != one.prediction_before
             assert one.distance == pytest.approx(
-                np.linalg.norm(
-                    (mixed._encode(changed)[0] - mixed._encode(row)[0])
-                    * mixed._fitted.units.inverse_scale
-                )
+                np.linalg.norm(standardize(mixed, changed) - standardize(mixed, row))
             )
         if numbers.found:
             assert set(numbers.changes) <= {"age", "income", "children"}
@@ -409,10 +421,10 @@ def test_whole_numbers_by_enumeration(rng: np.random.Generator) -> None:
     model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
     every = np.array([(a, b) for a in range(-20, 21) for b in range(-20, 21)], dtype=float)
     said = model.predict(every)
-    units = model._fitted.units
+    inverse = model.mixture_.inputs.units.inverse_scale
     for x in X[:20]:
         one = counterfactual(model, x, integer=["x0", "x1"])
-        away = np.linalg.norm((every - x) * units.inverse_scale, axis=1)
+        away = np.linalg.norm((every - x) * inverse, axis=1)
         away[said == model.predict(x[None])[0]] = np.inf
         assert one.distance == pytest.approx(away.min())
 
@@ -436,10 +448,7 @@ def test_categories_by_enumeration(table, mixed) -> None:
         )
         assert one.found == bool(ok.any())
         if one.found:
-            away = np.linalg.norm(
-                (mixed._encode(every) - mixed._encode(row)) * mixed._fitted.units.inverse_scale,
-                axis=1,
-            )
+            away = np.linalg.norm(standardize(mixed, every) - standardize(mixed, row), axis=1)
             assert one.distance == pytest.approx(away[ok].min())
 
 
@@ -523,13 +532,21 @@ def test_answers_near_the_border_flip() -> None:
 
 def test_unknown_categories_stay(table, mixed) -> None:
     frame, _ = table
-    model = mixed.set_params(handle_unknown="ignore")
-    try:
-        row = frame.iloc[[0]].assign(region="east")
-        one = counterfactual(model, row, fixed=["region"])
-        assert one.found is False or one.after["region"] == "east"
-    finally:
-        mixed.set_params(handle_unknown="error")
+    inputs = mixed.mixture_.inputs
+    row = frame.iloc[[0]].assign(region="east")
+    for rule in ("ignore", "warn", "error"):
+        reading = replace(inputs.reading, handle_unknown=rule)
+        model = change(mixed, inputs=replace(inputs, reading=reading)).mixture_
+        if rule == "error":
+            with pytest.raises(ValueError, match="'east'"):
+                counterfactual(model, row, fixed=["region"])
+            continue
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            one = counterfactual(model, row, fixed=["region"])
+        assert len(told) == (rule == "warn")  # once, not at each trial
+        assert one.found
+        assert one.after["region"] == "east"
 
 
 def test_predictions_move_no_further_than_wanted() -> None:
@@ -581,18 +598,19 @@ def test_digits_of_columns_far_from_zero() -> None:
     )
 
 
-def test_neighbors_where_several_speak() -> None:
+def test_neighbors_where_several_are_used() -> None:
     X, y = make_clf_case1(random_state=0)
     model = LocalMixtureClassifier(
         points_of_interest=[[-1.0, 0.0], [1.0, 0.0]], overlap="mean", **QUICK
     ).fit(X, y)
-    model._radius = np.array([1.5, 1.5])
+    geometry = model.mixture_.geometry
+    model = change(model, geometry=replace(geometry, radius=np.array([1.5, 1.5])))
     explanation = explain_local(model, X[:200], X_train=X)
-    assert (explanation.seen.speaker < 0).any()
+    assert (explanation.view.used < 0).any()
     member = model.membership(X)
     for i, row in enumerate(explanation):
         for one in row.neighbors:
-            if row.speaker < 0:
+            if row.model_used < 0:
                 np.testing.assert_array_equal(member[one["row"]], member[i])
 
 
@@ -602,7 +620,7 @@ def test_a_row_by_itself(table) -> None:
     whole = explain_local(model, frame[3:4])
     for one in (frame.iloc[3], frame.iloc[3].to_dict()):
         assert explain_local(model, one)[0].to_dict() == whole[0].to_dict()
-    assert str(explain_local(model, frame[:2])).count("said by") == 2
+    assert str(explain_local(model, frame[:2])).count("decided by") == 2
 
 
 def test_text_in_arrays_is_told(table) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm.errors import MotlmWarning
 
 QUICK = {"inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
 
@@ -130,7 +131,7 @@ def test_unseen_categories(standardize: bool) -> None:
     parameters = QUICK | {"standardize": standardize, "inverse_temperature": 100.0}
     strange = frame.head(5).copy()
     strange.loc[3, "region"] = "moon"
-    model = fit(LocalMixtureRegressor(0, **parameters), frame, y)
+    model = fit(LocalMixtureRegressor(0, handle_unknown="error", **parameters), frame, y)
     with pytest.raises(
         ValueError,
         match=(
@@ -138,7 +139,10 @@ def test_unseen_categories(standardize: bool) -> None:
         ),
     ):
         model.predict(strange)
+    with pytest.warns(MotlmWarning, match="'moon'.* taken as the training average"):
+        warned = model.set_params(handle_unknown="warn").predict(strange)
     lenient = model.set_params(handle_unknown="ignore")
+    np.testing.assert_array_equal(lenient.predict(strange), warned)
     exterior = lenient.exterior_
     south, west = (frame["region"] == "south").mean(), (frame["region"] == "west").mean()
     typical = [

@@ -1,4 +1,4 @@
-"""Laws of the objective, over every loss and vicinity; and the paper's displayed formulas, with
+"""Laws of the objective, over every loss and geometry; and the paper's displayed formulas, with
 plain loops.
 """
 
@@ -14,14 +14,15 @@ from scipy.integrate import quad
 from scipy.stats import gamma, ncx2
 
 from motlm.combinations import COMBINATIONS, gates
+from motlm.geometry import GivenCenters, LearnedBalls
 from motlm.losses import LOSSES, Squared, ZeroOne
-from motlm.objective import VICINITIES, KnownCenters, LearnedCenters, Objective, with_best_models
+from motlm.objective import Objective, solve_models
 from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows
 
 EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 EACH_VICINITY = pytest.mark.parametrize(
-    "vicinity", VICINITIES, ids=lambda vicinity: type(vicinity).__name__
+    "geometry", [GivenCenters(), LearnedBalls()], ids=lambda one: one.kind
 )
 FIELDS = ("radius_shape", "radius_rate", "coef", "intercept", "intercept_scale")
 
@@ -119,20 +120,20 @@ def loss_literal(q: Posterior, x: np.ndarray, y: float, regression: bool, learne
 @pytest.mark.parametrize("n", [0, 1, 2])
 @EACH_VICINITY
 @pytest.mark.parametrize("loss", [ZeroOne(), Squared()], ids=lambda loss: loss.name)
-def test_the_papers_formulas_literally(loss, vicinity, n: int, rng: np.random.Generator) -> None:
+def test_the_papers_formulas_literally(loss, geometry, n: int, rng: np.random.Generator) -> None:
     regression = isinstance(loss, Squared)
-    q = random_posterior(rng, n, 3, vicinity)
+    q = random_posterior(rng, n, 3, geometry)
     if not regression:
         q = replace(q, coef_scale=np.ones(n + 1))  # the paper's
-    rows = replace(random_rows(rng, 6, q, vicinity, loss), weight=np.ones(6))
-    objective = Objective(loss, vicinity, Prior(), rows, 2.5)
+    rows = replace(random_rows(rng, 6, q, geometry, loss), weight=np.ones(6))
+    objective = Objective(loss, geometry, Prior(), rows, 2.5)
     risk = np.mean(
         [
-            loss_literal(q, x, y, regression, vicinity.learned)
+            loss_literal(q, x, y, regression, geometry.learned)
             for x, y in zip(rows.features, rows.target, strict=True)
         ]
     )
-    kl = kl_literal(q, regression, vicinity.learned)
+    kl = kl_literal(q, regression, geometry.learned)
     assert objective.gibbs_risk(q) == pytest.approx(risk, abs=3e-9)
     assert objective.kl(q) == pytest.approx(kl, rel=1e-7)
     assert objective.value(q) == pytest.approx(risk + kl / (2.5 * 6), rel=1e-7)
@@ -147,17 +148,17 @@ def test_the_papers_formulas_literally(loss, vicinity, n: int, rng: np.random.Ge
 @EACH_VICINITY
 @EACH_LOSS
 def test_gradient_matches_differences(
-    loss, vicinity, n: int, scale: str, combine: str, rng: np.random.Generator
+    loss, geometry, n: int, scale: str, combine: str, rng: np.random.Generator
 ) -> None:
     for d in (1, 4):
-        q = random_posterior(rng, n, d, vicinity)
+        q = random_posterior(rng, n, d, geometry)
         free = [*FIELDS]
         if scale == "free":
             free.append("coef_scale")
-        if vicinity.learned:
+        if geometry.learned:
             free += ["center", "center_scale"]
-        rows = random_rows(rng, 40, q, vicinity, loss)
-        objective = Objective(loss, vicinity, Prior(), rows, 1.5, combination=COMBINATIONS[combine])
+        rows = random_rows(rng, 40, q, geometry, loss)
+        objective = Objective(loss, geometry, Prior(), rows, 1.5, combination=COMBINATIONS[combine])
         packing = Packing(q, free)
         _, partials = objective.value_and_gradient(q)
         gradient = packing.pack_gradient(q, partials)
@@ -169,11 +170,11 @@ def test_gradient_matches_differences(
 
 @EACH_VICINITY
 @EACH_LOSS
-def test_block_sums_add_up(loss, vicinity, rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 3, 4, vicinity)
-    rows = random_rows(rng, 101, q, vicinity, loss)
-    whole = Objective(loss, vicinity, Prior(), rows, 1.0).value_and_gradient(q)
-    blocks = Objective(loss, vicinity, Prior(), rows, 1.0, block=7).value_and_gradient(q)
+def test_block_sums_add_up(loss, geometry, rng: np.random.Generator) -> None:
+    q = random_posterior(rng, 3, 4, geometry)
+    rows = random_rows(rng, 101, q, geometry, loss)
+    whole = Objective(loss, geometry, Prior(), rows, 1.0).value_and_gradient(q)
+    blocks = Objective(loss, geometry, Prior(), rows, 1.0, block=7).value_and_gradient(q)
     assert blocks[0] == pytest.approx(whole[0], rel=1e-12)
     packing = Packing(q, [*FIELDS, "coef_scale", "center", "center_scale"])
     np.testing.assert_allclose(
@@ -186,15 +187,15 @@ def test_block_sums_add_up(loss, vicinity, rng: np.random.Generator) -> None:
 
 @EACH_VICINITY
 @EACH_LOSS
-def test_an_integer_weight_is_a_repeated_row(loss, vicinity, rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 2, 3, vicinity)
-    rows = random_rows(rng, 20, q, vicinity, loss)
+def test_an_integer_weight_is_a_repeated_row(loss, geometry, rng: np.random.Generator) -> None:
+    q = random_posterior(rng, 2, 3, geometry)
+    rows = random_rows(rng, 20, q, geometry, loss)
     count = rng.integers(0, 4, size=20)
     weighted = replace(rows, weight=count.astype(float))
     index = np.repeat(np.arange(20), count)
     repeated = Rows.of(rows.features[index], rows.target[index], None, rows.distance[index])
     first, second = (
-        Objective(loss, vicinity, Prior(), which, 2.0).value(q) for which in (weighted, repeated)
+        Objective(loss, geometry, Prior(), which, 2.0).value(q) for which in (weighted, repeated)
     )
     assert first == pytest.approx(second, rel=1e-12)
 
@@ -202,47 +203,47 @@ def test_an_integer_weight_is_a_repeated_row(loss, vicinity, rng: np.random.Gene
 @EACH_VICINITY
 @EACH_LOSS
 def test_relabeling_the_localities_changes_nothing(
-    loss, vicinity, rng: np.random.Generator
+    loss, geometry, rng: np.random.Generator
 ) -> None:
-    q = random_posterior(rng, 3, 2, vicinity)
-    rows = random_rows(rng, 30, q, vicinity, loss)
+    q = random_posterior(rng, 3, 2, geometry)
+    rows = random_rows(rng, 30, q, geometry, loss)
     order = [2, 0, 1]
-    moved = rows if vicinity.learned else replace(rows, distance=rows.distance[:, order])
-    before = Objective(loss, vicinity, Prior(), rows, 2.0).value(q)
-    assert Objective(loss, vicinity, Prior(), moved, 2.0).value(q.keep(order)) == pytest.approx(
+    moved = rows if geometry.learned else replace(rows, distance=rows.distance[:, order])
+    before = Objective(loss, geometry, Prior(), rows, 2.0).value(q)
+    assert Objective(loss, geometry, Prior(), moved, 2.0).value(q.keep(order)) == pytest.approx(
         before, rel=1e-12
     )
 
 
 @EACH_LOSS
 def test_no_locality_is_one_linear_model(loss, rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 0, 3, LearnedCenters())
-    rows = random_rows(rng, 30, q, LearnedCenters(), loss)
+    q = random_posterior(rng, 0, 3, LearnedBalls())
+    rows = random_rows(rng, 30, q, LearnedBalls(), loss)
     mean = rows.features @ q.coef[0] + q.intercept[0]
     variance = q.coef_scale[0] ** 2 * rows.features_norm2 + q.intercept_scale[0] ** 2
     expected = np.average(
         loss.value_and_partials(rows.target, mean, variance).value, weights=rows.weight
     )
-    assert Objective(loss, LearnedCenters(), Prior(), rows, 1.0).gibbs_risk(q) == pytest.approx(
+    assert Objective(loss, LearnedBalls(), Prior(), rows, 1.0).gibbs_risk(q) == pytest.approx(
         expected, rel=1e-13
     )
 
 
 @EACH_LOSS
 def test_learned_centers_that_are_sure_meet_known_ones(loss, rng: np.random.Generator) -> None:
-    known = random_posterior(rng, 2, 3, KnownCenters())
-    rows = random_rows(rng, 50, known, KnownCenters(), loss)
+    known = random_posterior(rng, 2, 3, GivenCenters())
+    rows = random_rows(rng, 50, known, GivenCenters(), loss)
     learned = replace(known, center_scale=np.full(2, 1e-5))
     risks = [
-        Objective(loss, vicinity, Prior(), rows, 1.0).gibbs_risk(q)
-        for vicinity, q in ((KnownCenters(), known), (LearnedCenters(), learned))
+        Objective(loss, geometry, Prior(), rows, 1.0).gibbs_risk(q)
+        for geometry, q in ((GivenCenters(), known), (LearnedBalls(), learned))
     ]
     assert risks[0] == pytest.approx(risks[1], abs=1e-7)
 
 
 def test_squared_risk_scales_with_the_square_of_the_target(rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 2, 3, LearnedCenters())
-    rows = random_rows(rng, 30, q, LearnedCenters(), Squared())
+    q = random_posterior(rng, 2, 3, LearnedBalls())
+    rows = random_rows(rng, 30, q, LearnedBalls(), Squared())
     scaled = replace(
         q,
         coef=3 * q.coef,
@@ -251,18 +252,20 @@ def test_squared_risk_scales_with_the_square_of_the_target(rng: np.random.Genera
         intercept_scale=3 * q.intercept_scale,
     )
     plain, larger = (
-        Objective(Squared(), LearnedCenters(), Prior(), which, 1.0).gibbs_risk(posterior)
+        Objective(Squared(), LearnedBalls(), Prior(), which, 1.0).gibbs_risk(posterior)
         for which, posterior in ((rows, q), (replace(rows, target=3 * rows.target), scaled))
     )
     assert larger == pytest.approx(9 * plain, rel=1e-12)
 
 
 def test_the_best_free_scale_has_the_closed_form(rng: np.random.Generator) -> None:
-    """For a given ratio u = w / rho the zero-one loss is fixed and KL is least at rho^2 = d / (|u|^2 + d)."""
+    """For a given ratio u = w / rho the zero-one loss is fixed and KL is least at
+    rho^2 = d / (|u|^2 + d).
+    """
     u, d = rng.normal(size=4), 4
     rho = np.sqrt(d / (u @ u + d))
     rows = Rows.of(rng.normal(size=(5, d)), np.ones(5))
-    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
+    objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 1.0)
 
     def kl(scale: float) -> float:
         q = Posterior(
@@ -284,19 +287,19 @@ def test_the_best_free_scale_has_the_closed_form(rng: np.random.Generator) -> No
 @pytest.mark.parametrize("n", [0, 1, 3])
 @EACH_VICINITY
 def test_the_best_models_of_the_squared_loss_have_no_gradient_left(
-    vicinity, n: int, rng: np.random.Generator
+    geometry, n: int, rng: np.random.Generator
 ) -> None:
-    q = random_posterior(rng, n, 3, vicinity)
-    rows = random_rows(rng, 60, q, vicinity, Squared())
+    q = random_posterior(rng, n, 3, geometry)
+    rows = random_rows(rng, 60, q, geometry, Squared())
     prior = Prior(
         coef=rng.normal(size=(n + 1, 3)),
         coef_scale=rng.uniform(0.5, 2, size=n + 1),
         intercept=0.3,
         intercept_scale=0.7,
     )
-    objective = Objective(Squared(), vicinity, prior, rows, 1.7, block=17)
+    objective = Objective(Squared(), geometry, prior, rows, 1.7, block=17)
     lookup = objective.lookup(q)
-    better, located = with_best_models(objective, q, lookup)
+    better, located = solve_models(objective, q, lookup)
     value, gradient = objective.value_and_gradient(better)
     assert value <= objective.value(q)
     again, same = objective.value_and_gradient(
@@ -323,8 +326,8 @@ def test_gates_by_definition(rng: np.random.Generator) -> None:
 
 
 def test_priors_can_be_changed(rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 2, 3, LearnedCenters())
-    rows = random_rows(rng, 10, q, LearnedCenters(), ZeroOne())
+    q = random_posterior(rng, 2, 3, LearnedBalls())
+    rows = random_rows(rng, 10, q, LearnedBalls(), ZeroOne())
     own = Prior(
         center=q.center,
         center_scale=q.center_scale,
@@ -335,7 +338,7 @@ def test_priors_can_be_changed(rng: np.random.Generator) -> None:
         intercept=q.intercept,
         intercept_scale=q.intercept_scale,
     )
-    assert Objective(ZeroOne(), LearnedCenters(), own, rows, 1.0).kl(q) == pytest.approx(
+    assert Objective(ZeroOne(), LearnedBalls(), own, rows, 1.0).kl(q) == pytest.approx(
         0.0, abs=1e-12
     )
     with pytest.raises(ValueError, match=r"Prior\.radius_rate must be positive"):

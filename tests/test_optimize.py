@@ -6,23 +6,26 @@ import numpy as np
 import pytest
 from helpers import random_posterior, random_rows
 
+from motlm.geometry import GivenCenters, LearnedBalls
 from motlm.losses import LOSSES, Squared, ZeroOne
-from motlm.objective import VICINITIES, LearnedCenters, Objective
-from motlm.optimize import SOLVERS, lbfgs, nadam
+from motlm.objective import Objective
+from motlm.optimize import lbfgs
 from motlm.posterior import Packing, Posterior, Prior
+from motlm.reproduction import nadam, paper_draw
 from motlm.rows import Rows, distinct_rows, held_out
-from motlm.starts import paper_draw, placed_at_rows
+from motlm.search import SOLVERS
+from motlm.starts import one_model, place_at_rows
 
 FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
 EACH_VICINITY = pytest.mark.parametrize(
-    "vicinity", VICINITIES, ids=lambda vicinity: type(vicinity).__name__
+    "geometry", [GivenCenters(), LearnedBalls()], ids=lambda one: one.kind
 )
 EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 
 
 @EACH_VICINITY
-def test_packing_there_and_back(vicinity, rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 2, 3, vicinity)
+def test_packing_there_and_back(geometry, rng: np.random.Generator) -> None:
+    q = random_posterior(rng, 2, 3, geometry)
     for free in (FREE, ("coef",), ("radius_rate",), ("radius_shape",)):
         packing = Packing(q, free)
         there = packing.unpack(packing.pack(q))
@@ -34,31 +37,31 @@ def test_packing_there_and_back(vicinity, rng: np.random.Generator) -> None:
 @EACH_VICINITY
 @EACH_LOSS
 def test_solvers_lower_the_objective_and_report_it(
-    loss, vicinity, solver: str, rng: np.random.Generator
+    loss, geometry, solver: str, rng: np.random.Generator
 ) -> None:
-    q = replace(random_posterior(rng, 2, 2, vicinity), coef_scale=np.full(3, 0.5))
-    rows = random_rows(rng, 80, q, vicinity, loss)
-    objective = Objective(loss, vicinity, Prior(), rows, 2.0)
-    free = (*FREE, "center", "center_scale") if vicinity.learned else FREE
+    q = replace(random_posterior(rng, 2, 2, geometry), coef_scale=np.full(3, 0.5))
+    rows = random_rows(rng, 80, q, geometry, loss)
+    objective = Objective(loss, geometry, Prior(), rows, 2.0)
+    free = (*FREE, "center", "center_scale") if geometry.learned else FREE
     solution = SOLVERS[solver](objective, q, free, max_iter=300)
     assert solution.objective < objective.value(q)
     assert solution.objective == pytest.approx(objective.value(solution.posterior), rel=1e-12)
     assert solution.objective == pytest.approx(
         solution.gibbs_risk + solution.kl / (2.0 * rows.weight.sum()), rel=1e-12
     )
-    if not vicinity.learned:
+    if not geometry.learned:
         np.testing.assert_array_equal(solution.posterior.center, q.center)
 
 
 def test_squared_loss_without_localities_ends_at_ridge_regression(rng: np.random.Generator) -> None:
-    """With n = 0 the minimum is known: w = (X'X + 1/(2 l') I)^-1 X'y over rows, rho^2 = d / (d + 2 l E|x|^2)."""
+    """With n = 0 the minimum is known: w = (X'X + 1/(2 l') I)^-1 X'y over rows,
+    rho^2 = d / (d + 2 l E|x|^2).
+    """
     m, d, lam = 200, 3, 1.7
     X, y = rng.normal(size=(m, d)), rng.normal(size=m)
     rows = Rows.of(X, y)
-    start = placed_at_rows(rows, None, 0, False, rng)
-    solution = SOLVERS["lbfgs"](
-        Objective(Squared(), LearnedCenters(), Prior(), rows, lam), start, FREE, tol=1e-14
-    )
+    objective = Objective(Squared(), LearnedBalls(), Prior(), rows, lam)
+    solution = SOLVERS["lbfgs"](objective, one_model(objective, False), FREE, tol=1e-14)
     design = np.column_stack([X, np.ones(m)])
     ridge = np.linalg.solve(design.T @ design + np.eye(d + 1) / (2 * lam), design.T @ y)
     np.testing.assert_allclose(solution.posterior.coef[0], ridge[:d], atol=2e-5)
@@ -76,8 +79,8 @@ def test_nadam_takes_the_steps_of_its_definition(rng: np.random.Generator) -> No
     intercept.
     """
     rows = Rows.of(rng.normal(size=(50, 2)), np.sign(rng.normal(size=50)))
-    start = placed_at_rows(rows, None, 0, True, rng)
-    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
+    objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 1.0)
+    start = place_at_rows(objective, 0, True, rng)
     value, first, second, product = start.intercept.copy(), 0.0, 0.0, 1.0
     posterior = start
     for t in (1, 2):
@@ -96,9 +99,9 @@ def test_nadam_takes_the_steps_of_its_definition(rng: np.random.Generator) -> No
 
 
 def test_nadam_stops_by_the_papers_rules(rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 2, 2, LearnedCenters())
-    rows = random_rows(rng, 60, q, LearnedCenters(), ZeroOne())
-    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0)
+    q = random_posterior(rng, 2, 2, LearnedBalls())
+    rows = random_rows(rng, 60, q, LearnedBalls(), ZeroOne())
+    objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 1.0)
     stopped = nadam(objective, q, (*FREE, "center", "center_scale"))
     assert stopped.converged
     assert stopped.n_iter % 40 == 0
@@ -108,11 +111,11 @@ def test_nadam_stops_by_the_papers_rules(rng: np.random.Generator) -> None:
 
 
 def test_a_stopped_search_hands_back_the_best_it_has_seen(rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 2, 2, LearnedCenters())
+    q = random_posterior(rng, 2, 2, LearnedBalls())
     free = (*FREE, "center", "center_scale")
     for loss in LOSSES:
-        rows = random_rows(rng, 60, q, LearnedCenters(), loss)
-        objective = Objective(loss, LearnedCenters(), Prior(), rows, 1.0)
+        rows = random_rows(rng, 60, q, LearnedBalls(), loss)
+        objective = Objective(loss, LearnedBalls(), Prior(), rows, 1.0)
         for solver in SOLVERS.values():
             calls = iter(range(100))
             stopped = solver(objective, q, free, stop=lambda calls=calls: next(calls) >= 12)
@@ -127,14 +130,16 @@ def test_a_stopped_search_hands_back_the_best_it_has_seen(rng: np.random.Generat
 
 @EACH_LOSS
 def test_scales_are_those_of_the_fisher_information(loss, rng: np.random.Generator) -> None:
-    """Moved by its scale, each number costs about half a nat of divergence: KL(moved || here) ~ scale^2 Fisher / 2."""
-    q = random_posterior(rng, 2, 3, LearnedCenters())
+    """Moved by its scale, each number costs about half a nat of divergence:
+    KL(moved || here) ~ scale^2 Fisher / 2.
+    """
+    q = random_posterior(rng, 2, 3, LearnedBalls())
     free = (*FREE, "center", "center_scale")
     packing = Packing(q, free)
     here, scales = packing.pack(q), packing.scales(q)
-    rows = random_rows(rng, 10, q, LearnedCenters(), loss)
+    rows = random_rows(rng, 10, q, LearnedBalls(), loss)
     prior = Prior(**{name: getattr(q, name) for name in Posterior.__dataclass_fields__})
-    objective = Objective(loss, LearnedCenters(), prior, rows, 1.0)
+    objective = Objective(loss, LearnedBalls(), prior, rows, 1.0)
     h = 0.01
     for j in range(len(here)):
         moved = here.copy()
@@ -143,12 +148,12 @@ def test_scales_are_those_of_the_fisher_information(loss, rng: np.random.Generat
 
 
 def test_a_step_of_nothing_ends_at_once(rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 1, 2, LearnedCenters())
+    q = random_posterior(rng, 1, 2, LearnedBalls())
     objective = Objective(
         ZeroOne(),
-        LearnedCenters(),
+        LearnedBalls(),
         Prior(),
-        random_rows(rng, 60, q, LearnedCenters(), ZeroOne()),
+        random_rows(rng, 60, q, LearnedBalls(), ZeroOne()),
         1.0,
     )
     end = lbfgs(objective, q, (*FREE, "center", "center_scale"))
@@ -161,15 +166,13 @@ def test_a_step_of_nothing_ends_at_once(rng: np.random.Generator) -> None:
 
 def test_starts_have_the_right_sizes(rng: np.random.Generator) -> None:
     rows = Rows.of(rng.normal(size=(30, 4)), np.sign(rng.normal(size=30)))
+    objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 1.0)
     for n in (0, 1, 3):
-        for start in (
-            placed_at_rows(rows, None, n, False, rng),
-            paper_draw(rows, None, n, True, rng),
-        ):
+        for start in (place_at_rows(objective, n, False, rng), paper_draw(objective, n, rng)):
             assert isinstance(start, Posterior)
             assert start.center.shape == (n, 4)
             assert start.coef.shape == (n + 1, 4)
-            Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0).value(start)
+            objective.value(start)
 
 
 def test_distinct_rows_ignore_order_and_repetition(rng: np.random.Generator) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import os
 import re
 import shlex
@@ -25,29 +26,42 @@ SOURCE = ROOT / "src" / "motlm"
 LINE = [
     "_typing",
     "_version",
+    "_renamed",
+    "errors",
     "special",
     "bounds",
-    "vicinity",
+    "lookup",
+    "membership",
     "losses",
     "combinations",
     "divergence",
     "posterior",
     "rows",
     "fingerprints",
+    "frames",
+    "units",
+    "inputs",
+    "geometry",
     "objective",
     "starts",
     "optimize",
+    "reproduction",
     "watch",
     "search",
-    "prediction",
-    "columns",
+    "overlap",
+    "routine",
+    "targets",
     "localities",
+    "mixture",
     "problem",
     "learning",
+    "checks",
+    "fitting",
+    "certificates",
     "files",
     "exports",
+    "_docs",
     "estimators",
-    "certificates",
     "explanations",
     "preprocessing",
     "baselines",
@@ -55,7 +69,13 @@ LINE = [
     "plotting",
     "report",
     "cli",
+    "vicinity",
+    "optimise",
+    "columns",
 ]
+
+
+OLD = ("vicinity", "optimise", "columns")  # names of the release before
 
 
 def imported(path: Path) -> set[str]:
@@ -194,3 +214,166 @@ def test_insurance_example() -> None:
     assert "is off by more than 150 on at most" in said
     assert "with certified interval" in said
     assert "insurance.html" in said
+
+
+# -- rules of the house ------------------------------------------------------------------------
+
+
+def private_names(tree: ast.AST) -> set[str]:
+    """Names with an underscore that a file defines itself: functions, methods, attributes."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return {name for name in found if name.startswith("_")}
+
+
+def broken_rules(path: Path, text: str | None = None) -> list[str]:
+    """Private attributes of other modules' objects, hidden imports, and tasks told by class."""
+    tree = ast.parse(path.read_text() if text is None else text)
+    own, found = private_names(tree), []
+    for node in ast.walk(tree):
+        where = f"{path.name}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.Attribute) and re.fullmatch(r"_[a-z]\w*", node.attr):
+            mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            if not mine and node.attr not in own and node.attr != "_repr_html_":
+                found.append(f"{where}: {ast.unparse(node)}")
+        names = {one.name for one in node.names} if isinstance(node, ast.ImportFrom) else set()
+        if "import_module" in names or (
+            isinstance(node, ast.Attribute) and node.attr == "import_module"
+        ):
+            found.append(f"{where}: import_module")
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            kinds = ast.unparse(node.args[1])
+            if re.search(r"\bLocalMixture\w*", kinds) and path.name != "estimators.py":
+                found.append(f"{where}: {ast.unparse(node)}")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.stem)
+def test_rules_of_the_house(path: Path) -> None:
+    assert broken_rules(path) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model._fitted",
+        "def f(model):\n    return model.mixture_._secret",
+        "from importlib import import_module",
+        "importlib.import_module('x')",
+        "isinstance(model, LocalMixtureClassifier)",
+        "isinstance(model, (int, estimators.LocalMixtureRegressor))",
+    ],
+)
+def test_the_rules_are_noticed(text: str) -> None:
+    assert broken_rules(SOURCE / "some.py", text)
+
+
+def test_what_is_no_breach() -> None:
+    text = "class A:\n    def _own(self):\n        return other._own, self._x\n"
+    assert not broken_rules(SOURCE / "some.py", text)
+
+
+# -- the docs say what there is ----------------------------------------------------------------
+
+PUBLIC = [  # the modules that users import from
+    motlm,
+    *(
+        importlib.import_module(f"motlm.{name}")
+        for name in (
+            "baselines",
+            "bounds",
+            "certificates",
+            "datasets",
+            "errors",
+            "explanations",
+            "plotting",
+            "preprocessing",
+            "report",
+        )
+    ),
+]
+
+
+def public_names() -> dict[str, object]:
+    """By identity, so that what two modules offer is one name."""
+    return {
+        name: getattr(module, name)
+        for module in PUBLIC
+        for name in module.__all__
+        if name != "__version__"
+    }
+
+
+def test_the_api_page_lists_exactly_the_public_names() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    listed: set[str] = set()
+    for directive, name, rest in re.findall(
+        r"\.\. auto(\w+):: motlm\.?([\w.]*)\n((?: {3}:.*\n)*)", page
+    ):
+        members = re.search(r":members: (.*)", rest)
+        if directive == "module" and members:
+            listed |= set(members[1].split(", "))
+        elif directive != "module":
+            listed.add(name.split(".")[-1])
+    assert listed == set(public_names())
+    assert len(listed) < 100
+
+
+def test_every_public_name_is_documented() -> None:
+    for name, thing in public_names().items():
+        if callable(thing):
+            assert (thing.__doc__ or "").strip(), name
+
+
+def test_the_design_page_names_what_exists() -> None:
+    """Every `module.name` and `module.Class.name` in backticks."""
+    text = (ROOT / "docs" / "design.md").read_text()
+    names = re.findall(r"`([a-z_]+(?:\.\w+)+)`", text)
+    checked = [name for name in names if name.split(".")[0] in LINE]
+    assert len(checked) > 30
+    for name in checked:
+        module, *rest = name.split(".")
+        thing: object = importlib.import_module(f"motlm.{module}")
+        for part in rest:
+            assert hasattr(thing, part), f"docs/design.md names {name}"
+            thing = getattr(thing, part)
+    for module in re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE):
+        for one in re.findall(r"`(\w+)`", module):
+            assert one in LINE, f"docs/design.md names the module {one}"
+
+
+def test_the_picture_of_the_modules_is_drawn_from_the_imports() -> None:
+    spec = importlib.util.spec_from_file_location("modules", ROOT / "docs" / "modules.py")
+    drawing = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(drawing)
+    assert drawing.PICTURE.read_text() == drawing.draw(), "python docs/modules.py draws it anew"
+    drawn = " ".join(drawing.LAYERS.values()).split()
+    known = [name for name in LINE if not name.startswith("_") and name not in OLD]
+    assert sorted(drawn) == sorted(name for name in known if name != "errors")
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("motlm.vicinity", "upsilon"),
+        ("motlm.vicinity", "upsilon_qmc"),
+        ("motlm.vicinity", "half_distance"),
+        ("motlm.optimise", "lbfgs"),
+        ("motlm.optimise", "nadam"),
+        ("motlm.columns", "TableNotes"),
+    ],
+)
+def test_old_modules_forward_with_a_warning(module: str, name: str) -> None:
+    old = importlib.import_module(module)
+    with pytest.warns(FutureWarning, match=rf"{module}\.{name} is now motlm\.\w+\.{name}"):
+        assert callable(getattr(old, name))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = old.nothing

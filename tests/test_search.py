@@ -22,12 +22,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, learning
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
+from motlm.geometry import LearnedBalls
 from motlm.losses import LOSSES, ZeroOne
-from motlm.objective import LearnedCenters, Objective
+from motlm.objective import Objective
 from motlm.posterior import Posterior
 from motlm.rows import Rows
 from motlm.search import Search, catoni_bound, strengths, weakest
-from motlm.starts import Ball, diverse, one_model, placed_at_rows, promising_balls, with_ball
+from motlm.starts import Ball, diverse, one_model, place_at_rows, promising_balls, with_ball
 from motlm.watch import Deadline, Watch
 
 FREE = (
@@ -54,11 +55,10 @@ def searching(rows: Rows, loss=ZeroOne(), **changes) -> Search:  # noqa: B008
     d = rows.features.shape[1]
 
     def objective(n: int, inverse_temperature: float) -> Objective:
-        return Objective(loss, LearnedCenters(), Prior().expanded(n, d), rows, inverse_temperature)
+        return Objective(loss, LearnedBalls(), Prior().expand(n, d), rows, inverse_temperature)
 
     arguments = {
         "objective": objective,
-        "points": None,
         "free": FREE,
         "unit_scale": False,
         "solver": "lbfgs",
@@ -98,7 +98,8 @@ def test_diverse_balls_are_unlike_each_other() -> None:
 @pytest.mark.parametrize("unit", [True, False])
 def test_a_ball_is_added_before_the_exterior(unit: bool, rng: np.random.Generator) -> None:
     rows = ringed(rng, 50)
-    before = placed_at_rows(rows, None, 2, unit, rng)
+    objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 2.0)
+    before = place_at_rows(objective, 2, unit, rng)
     ball = Ball(
         np.array([1.0, 0.0]), 0.5, np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([5.0, 6.0]), 0.1
     )
@@ -121,7 +122,7 @@ def test_a_ball_is_added_before_the_exterior(unit: bool, rng: np.random.Generato
 
 def test_weakest_localities_are_those_without_rows_then_twins(rng: np.random.Generator) -> None:
     rows = ringed(rng)
-    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 2.0)
+    objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 2.0)
     sharp, ones = np.full(4, 900.0), np.ones(5)
     posterior = Posterior(
         center=np.array([[1.0, 0.0], [1.02, 0.0], [50.0, 50.0], [-1.0, 0.0]]),
@@ -196,9 +197,9 @@ def test_a_ball_is_split_in_two(rng: np.random.Generator) -> None:
 
 def test_strength_is_what_a_locality_saves(rng: np.random.Generator) -> None:
     """Against the sum over rows, written out."""
-    q = random_posterior(rng, 2, 2, LearnedCenters())
-    rows = random_rows(rng, 50, q, LearnedCenters(), ZeroOne())
-    objective = Objective(ZeroOne(), LearnedCenters(), Prior(), rows, 1.0, block=17)
+    q = random_posterior(rng, 2, 2, LearnedBalls())
+    rows = random_rows(rng, 50, q, LearnedBalls(), ZeroOne())
+    objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 1.0, block=17)
     saved, lost, _ = strengths(objective, q)
     for i in range(2):
         without = objective.gibbs_risk(q.keep([1 - i])) * rows.weight.sum()
@@ -566,7 +567,7 @@ def test_warm_start_goes_on_from_the_fitted_posterior() -> None:
 
 @pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
 def test_warm_start_in_other_units(Estimator, rng: np.random.Generator) -> None:
-    """A few rows far away change all units; what was learned stays where it was, in the user's own."""
+    """A few rows far away change all units; what was learned stays where it was."""
     X = rng.normal(size=(300, 2))
     y = np.where(np.hypot(X[:, 0] - 1, X[:, 1]) < 0.8, X[:, 0], -X[:, 0])
     if Estimator is LocalMixtureClassifier:
@@ -662,8 +663,8 @@ def test_an_interrupt_at_the_very_end_is_said(
         time.sleep(0.01)
         return original(self, *arguments)
 
-    original = learning.Learning._without_dead
-    monkeypatch.setattr(learning.Learning, "_without_dead", finish)
+    original = learning.Learning._drop_empty
+    monkeypatch.setattr(learning.Learning, "_drop_empty", finish)
     X = rng.normal(size=(30, 1))
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         LocalMixtureRegressor(0, inverse_temperature=1.0).fit(X, X[:, 0])
@@ -680,7 +681,7 @@ def test_after_an_interrupt_no_process_is_asked(
 
     monkeypatch.setattr("motlm.search.Parallel", interrupted)
     search = searching(ringed(rng), n_jobs=2)
-    begin = [placed_at_rows(ringed(rng), None, 1, False, rng) for _ in range(3)]
+    begin = [place_at_rows(search.objective(1, 2.0), 1, False, rng) for _ in range(3)]
     assert len(search.polish(search.objective(1, 2.0), begin)) == 1
     assert search.watch.interrupted
     assert len(search.polish(search.objective(1, 2.0), begin)) == 1  # in this process, and at once
@@ -697,7 +698,7 @@ def test_float32_is_computed_in_float32_where_rows_are_many(
     double = LocalMixtureClassifier(**arguments).fit(X, y)
     few = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
     seen = []
-    monkeypatch.setattr("motlm.problem.LARGE", 1000)
+    monkeypatch.setattr("motlm.mixture.LARGE", 1000)
     monkeypatch.setattr("motlm.objective.Objective.sums", spied(Objective.sums, seen))
     single = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
     assert set(seen) == {np.dtype(np.float32)}
@@ -725,8 +726,8 @@ def spied(function, seen: list):
 
 @EACH_LOSS
 def test_float32_sums_are_close(loss, rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 3, 4, LearnedCenters())
-    rows = random_rows(rng, 5000, q, LearnedCenters(), loss)
+    q = random_posterior(rng, 3, 4, LearnedBalls())
+    rows = random_rows(rng, 5000, q, LearnedBalls(), loss)
     single = Rows.of(
         *(
             part.astype(np.float32)
@@ -734,7 +735,7 @@ def test_float32_sums_are_close(loss, rng: np.random.Generator) -> None:
         )
     )
     exact, rough = (
-        Objective(loss, LearnedCenters(), Prior(), part, 2.0).value_and_gradient(q)
+        Objective(loss, LearnedBalls(), Prior(), part, 2.0).value_and_gradient(q)
         for part in (rows, single)
     )
     assert rough[0] == pytest.approx(exact[0], rel=1e-5)
@@ -770,7 +771,7 @@ def _outcome(n: int, temperature: float, losses: list[float], score: float) -> l
 
 
 def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
-    """The paired difference counts, in standard errors; the number of localities is the best one's."""
+    """The paired difference counts, in standard errors; n is the best one's."""
     noisy = [1.0] * 10 + [0.0] * 90
     best = _outcome(1, 8.0, [0.0, 0.0, *noisy[2:-1], 1.0], 0.91)
     close = _outcome(
@@ -780,11 +781,11 @@ def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
     fewer = _outcome(0, 1.0, noisy, 0.90)
     weight = np.ones(100)
     every = [best, close, worse, fewer]
-    assert learning.chosen(every, weight, 1.0) is close
-    assert learning.chosen(every, weight, 0.5) is best
-    assert learning.chosen(every, 1e-6 * weight, 1.0) is close  # whatever the unit of the weights
-    assert learning.chosen([best, worse, fewer], weight, 1.0) is best
-    assert learning.chosen(every, None, 1.0) is best
+    assert learning.choose(every, weight, 1.0) is close
+    assert learning.choose(every, weight, 0.5) is best
+    assert learning.choose(every, 1e-6 * weight, 1.0) is close  # whatever the unit of the weights
+    assert learning.choose([best, worse, fewer], weight, 1.0) is best
+    assert learning.choose(every, None, 1.0) is best
     many = [
         _outcome(
             one.n_localities,
@@ -794,7 +795,7 @@ def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
         )
         for one in every
     ]
-    assert learning.chosen(many, np.ones(400), 1.0) is many[0]  # more rows tell more
+    assert learning.choose(many, np.ones(400), 1.0) is many[0]  # more rows tell more
 
 
 def test_a_ball_around_all_rows_speaks_for_one_ball_less() -> None:
@@ -802,20 +803,20 @@ def test_a_ball_around_all_rows_speaks_for_one_ball_less() -> None:
         _outcome(n, 1.0, [0.0, 1.0], score) for n, score in ((0, 0.5), (1, 0.9), (2, 0.8))
     )
     around = replace(one, enveloped=True)
-    assert learning.chosen([none, one, two], None, 1.0) is one
-    assert learning.chosen([none, around, two], None, 1.0) is none  # and not the next best
-    assert learning.chosen([around], None, 1.0) is around
+    assert learning.choose([none, one, two], None, 1.0) is one
+    assert learning.choose([none, around, two], None, 1.0) is none  # and not the next best
+    assert learning.choose([around], None, 1.0) is around
     better = _outcome(2, 1.0, [0.0, 0.0], 0.95)
-    assert learning.chosen([none, around, better], None, 1.0) is better
-    assert learning.chosen([none, one, replace(better, enveloped=True)], None, 1.0) is one
+    assert learning.choose([none, around, better], None, 1.0) is better
+    assert learning.choose([none, one, replace(better, enveloped=True)], None, 1.0) is one
 
 
 @pytest.mark.parametrize("select", ["held-out", "bound"])
 def test_balls_around_all_rows_are_noticed(select: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[learning.Outcome] = []
-    choose = learning.chosen
+    choose = learning.choose
     monkeypatch.setattr(
-        learning, "chosen", lambda outcomes, *more: seen.extend(outcomes) or choose(outcomes, *more)
+        learning, "choose", lambda outcomes, *more: seen.extend(outcomes) or choose(outcomes, *more)
     )
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2))
@@ -846,17 +847,15 @@ def test_losses_that_rounding_puts_below_zero_are_no_probabilities() -> None:
             return found._replace(value=np.where(np.arange(len(y)) % 2, -1e-13, 2e-13))
 
     X, y = make_clf_case1(60, random_state=0)
-    objective = Objective(
-        Below(), LearnedCenters(), Prior(), Rows.of(X, y), inverse_temperature=4.0
-    )
-    before = one_model(objective.rows, unit_scale=False)
+    objective = Objective(Below(), LearnedBalls(), Prior(), Rows.of(X, y), inverse_temperature=4.0)
+    before = one_model(objective, unit_scale=False)
     assert len(promising_balls(objective, before, 5, np.random.default_rng(0))) == 5
 
 
 def test_growth_ends_when_it_is_in_vain() -> None:
     rising = [_outcome(n, 1.0, [0.0], 0.5 + 0.1 * n) for n in range(4)]
-    assert not learning.in_vain(rising)
+    assert not learning.is_futile(rising)
     flat = [*rising, _outcome(4, 1.0, [0.0], 0.8), _outcome(5, 1.0, [0.0], 0.75)]
-    assert not learning.in_vain(flat[:-1])
-    assert learning.in_vain(flat)
-    assert not learning.in_vain(rising[:2])
+    assert not learning.is_futile(flat[:-1])
+    assert learning.is_futile(flat)
+    assert not learning.is_futile(rising[:2])

@@ -12,8 +12,8 @@ PARAMETERS = """
     ----------
     n_localities : int or "auto", default=2
         How many balls to search for. 0 is one linear model. "auto" grows the mixture one ball at a
-        time, up to `max_localities` or until two more give no improvement, and takes the number that does
-        best (see `select`). Ignored where points_of_interest are given.
+        time, up to `max_localities` or until two more give no improvement, and takes the number
+        that does best (see `select`). Ignored where points_of_interest are given.
     max_localities : int, default=8
         Most balls that "auto" tries.
     points_of_interest : array or DataFrame of (n_localities, n_features), default=None
@@ -51,7 +51,7 @@ PARAMETERS = """
         searched on, without looking for others.{coef_scale}
     overlap : "nearest" or "mean", default="nearest"
         Which of several applicable local models is used: that of the nearest center, or all, by
-        the mean of their scores. As of the last fit.
+        the mean of their scores. `set_params` changes it without another fit.
     standardize : bool or Units, default=True
         Whether to bring all columns to mean 0 and standard deviation 1 first. The priors expect
         that. Everything is reported in the user's units all the same. `Units.of_rows` takes means
@@ -122,8 +122,8 @@ CLASSIFIER = (
     + PARAMETERS.format(
         auto=list_numbers(Binary.temperatures),
         which=(
-            "the smallest that is not significantly worse on held-out rows\n        than the best (by a"
-            " standard error of the difference)"
+            "the smallest that is not significantly worse on held-out rows"
+            "\n        than the best (by a standard error of the difference)"
         ),
         coef_scale="""
     coef_scale : "free" or "unit", default="free"
@@ -179,8 +179,8 @@ REGRESSOR = (
         which="the one that predicts held-out rows best",
         coef_scale="",
         units=(
-            ", in squared units of the\n        target: ``objective_ = gibbs_risk_ + target_scale_**2"
-            " * kl_ / lambda``"
+            ", in squared units of the"
+            "\n        target: ``objective_ = gibbs_risk_ + target_scale_**2 * kl_ / lambda``"
         ),
         bound="the objective, which needs one\n        inverse_temperature",
     )

@@ -86,7 +86,8 @@ def binary_kl(q: ArrayLike, p: ArrayLike) -> Any:
 
 
 def binary_kl_inverse(q: ArrayLike, c: ArrayLike) -> Any:
-    """kl+(q, c) = sup {p : kl(q || p) <= c}, by Newton's method from the right of the root, where it cannot overshoot.
+    """kl+(q, c) = sup {p : kl(q || p) <= c}, by Newton's method from the right of the root, where
+    it cannot overshoot.
 
     The lower inverse is 1 - kl+(1 - q, c).
 
@@ -283,7 +284,8 @@ def best_c(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) 
     >>> c = best_c(0.1, kl=20.0, n_rows=1000, delta=0.05)
     >>> round(float(c), 3)
     0.655
-    >>> bool(abs(catoni(0.1, 20.0, 1000, 0.05, c) - binary_kl_inverse(0.1, (20.0 + log(1 / 0.05)) / 1000)) < 1e-9)
+    >>> inverse = binary_kl_inverse(0.1, (20.0 + log(1 / 0.05)) / 1000)
+    >>> bool(abs(catoni(0.1, 20.0, 1000, 0.05, c) - inverse) < 1e-9)
     True
     """
     _check_delta(delta)

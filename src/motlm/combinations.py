@@ -118,7 +118,7 @@ class Sum:
     --------
     >>> import numpy as np
     >>> from motlm.combinations import Sum
-    >>> omega = np.array([[1.0, 0.0], [1.0, 0.0]])  # the first row is in both balls, the second in none
+    >>> omega = np.array([[1.0, 0.0], [1.0, 0.0]])  # in both balls, in none
     >>> losses = np.array([[0.5, 0.5], [0.5, 0.5], [0.1, 0.1]])  # the last are the exterior model's
     >>> Sum().value(omega, losses)
     array([1. , 0.1])
@@ -142,14 +142,14 @@ class AnyErrs:
     applicable model errs.
 
     The losses are probabilities of error, independent under the posterior, as memberships are. It
-    lies in [0, 1], is at most the sum, and at least the error of every rule that lets an applicable
-    model speak.
+    lies in [0, 1], is at most the sum, and at least the error of every rule that uses an
+    applicable model.
 
     Examples
     --------
     >>> import numpy as np
     >>> from motlm.combinations import AnyErrs
-    >>> omega = np.array([[1.0, 0.0], [1.0, 0.0]])  # the first row is in both balls, the second in none
+    >>> omega = np.array([[1.0, 0.0], [1.0, 0.0]])  # in both balls, in none
     >>> losses = np.array([[0.5, 0.5], [0.5, 0.5], [0.1, 0.1]])  # the last are the exterior model's
     >>> AnyErrs().value(omega, losses)
     array([0.75, 0.1 ])
@@ -197,7 +197,7 @@ def ambiguity(omega: Array, losses: Array) -> Array:
     --------
     >>> import numpy as np
     >>> from motlm.combinations import ambiguity
-    >>> omega = np.array([[1.0, 0.0], [1.0, 0.0]])  # the first row is in both balls, the second in none
+    >>> omega = np.array([[1.0, 0.0], [1.0, 0.0]])  # in both balls, in none
     >>> losses = np.array([[0.5, 0.5], [0.5, 0.5], [0.1, 0.1]])  # the last are the exterior model's
     >>> ambiguity(omega, losses)
     array([0.5, 0. ])

@@ -23,7 +23,9 @@ class GaussianDivergence(NamedTuple):
 
 
 class GammaDivergence(NamedTuple):
-    """KL of one Gamma law from another, with its partials in the first one's shape and rate."""
+    """KL of one Gamma distribution from another, with its partials in the first one's shape and
+    rate.
+    """
 
     value: Array
     shape: Array
@@ -35,7 +37,8 @@ def gaussian(
 ) -> GaussianDivergence:
     """KL( N(mean, scale^2 I_d) || N(prior_mean, prior_scale^2 I_d) ), eq. 12 of the paper.
 
-    ``= d (ln(s0/s) + (s^2/s0^2 - 1)/2) + |m - m0|^2 / (2 s0^2)``; mean is (..., d), the scales are (...).
+    ``= d (ln(s0/s) + (s^2/s0^2 - 1)/2) + |m - m0|^2 / (2 s0^2)``; mean is (..., d), the scales are
+    (...).
 
     Parameters
     ----------
@@ -88,7 +91,7 @@ def gamma(
 
     Examples
     --------
-    Of two exponential laws, k = k0 = 1, it is ln(t/t0) + t0/t - 1:
+    Of two exponential distributions, k = k0 = 1, it is ln(t/t0) + t0/t - 1:
 
     >>> from math import log
     >>> from motlm.divergence import gamma

@@ -33,9 +33,7 @@ def row_keys(X: Array, target: Array | None = None) -> AnyArray:
                 np.uint32
             )  # + 0.0 turns -0.0 into 0.0
         bits = (bits + np.uint32(1 << (_DROPPED - 1))) >> np.uint32(_DROPPED)
-        odd = mix(np.array([j + 1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(
-            1
-        )
+        odd = mix(np.array([j + 1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
         key = mix((key ^ bits.astype(np.uint64)) * odd)
     return key
 

@@ -152,7 +152,7 @@ def _read_validation(sample: Sample, whole: Problem) -> Table | None:
 
 
 def _resume(before: Mixture, problem: Problem) -> tuple[Posterior, float] | None:
-    """The fitted posterior in the units of a problem, where it fits, and its inverse temperature."""
+    """The fitted posterior in the units of a problem, where it fits, and its lambda."""
     same = (
         before.inputs.names == problem.inputs.names
         and np.array_equal(before.inputs.varies, problem.inputs.varies)
@@ -211,10 +211,10 @@ def _keep(
         n_iter=max(1, solution.n_iter),
         path=tuple(learning.records),
     )
-    geometry = replace(problem.geometry, radius=radii(problem.geometry, solution.posterior))  # type: ignore[type-var]
+    geometry: Any = problem.geometry
     mixture = Mixture(
         problem.inputs,
-        geometry,
+        replace(geometry, radius=radii(geometry, solution.posterior)),
         problem.target,
         solution.posterior,
         OVERLAPS[settings.overlap],

@@ -88,7 +88,9 @@ class Geometry(Protocol):
     parameters: ClassVar[tuple[str, ...]]  # fields that a table has partials for, in its order
     free: ClassVar[tuple[str, ...]]  # fields of the posterior that are searched
 
-    radius: Array  # (n_localities,), distance at which membership is 1/2; of a fitted one
+    @property
+    def radius(self) -> Array:
+        """(n_localities,): distance at which membership is 1/2; of a fitted one."""
 
     @property
     def metric_name(self) -> str:
@@ -125,6 +127,9 @@ class Geometry(Protocol):
 
     def keep(self, kept: Sequence[int]) -> Geometry:
         """With these localities alone."""
+
+    def squared_distances(self, rows: Rows, point: Array) -> Array:
+        """Of rows from a point that might become a center; only where centers are learned."""
 
     # -- of a fitted mixture
 
@@ -192,10 +197,11 @@ class Metric:
         share = weight / weight.sum()
         if self.text == "seuclidean":
             variance = moments(Z, share)[1] ** 2
-            return replace(self, arguments={"V": np.where(variance > 0, variance, 1.0)})
+            scales = np.where(variance > 0, variance, 1.0).astype(float)
+            return replace(self, arguments={"V": scales})
         if self.text == "mahalanobis":
             covariance = np.atleast_2d(np.cov(Z, rowvar=False, aweights=share, ddof=0))
-            return replace(self, arguments={"VI": np.linalg.pinv(covariance)})
+            return replace(self, arguments={"VI": np.linalg.pinv(covariance).astype(float)})
         return self
 
     def distances(self, Z: Array, points: Array) -> Array:
@@ -237,7 +243,8 @@ class Metric:
 class GivenCenters:
     """Centers are given, and with them the rows' distances, in any metric: membership is theta."""
 
-    given: Array  # (n_localities, n_encoded), in the user's units
+    # (n_localities, n_encoded), in the user's units
+    given: Array = field(default_factory=lambda: np.empty((0, 0)))
     metric: Metric = field(default_factory=lambda: Metric("euclidean"))
     points: Array = field(default_factory=lambda: np.empty((0, 0)))  # the same, standardized
     radius: Array = field(default_factory=lambda: _NONE)
@@ -271,6 +278,9 @@ class GivenCenters:
 
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         return self.points, np.zeros(n), rows.distance.T
+
+    def squared_distances(self, rows: Rows, point: Array) -> Array:
+        raise NotImplementedError("given centers stay where they are")
 
     def move(
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
@@ -398,8 +408,7 @@ class LearnedBalls:
         squared = [self.squared_distances(rows, point) for point in center]
         return center, np.full(n, CENTER_SCALE), np.sqrt(squared).reshape(n, m)
 
-    @staticmethod
-    def squared_distances(rows: Rows, point: Array) -> Array:
+    def squared_distances(self, rows: Rows, point: Array) -> Array:
         squared = rows.coordinates @ (-2.0 * point).astype(rows.coordinates.dtype)
         squared += rows.coordinates_norm2
         squared += point @ point

@@ -236,7 +236,8 @@ class Learning:
         """Of the answers to some rows, standardized."""
         mean, distance = problem.geometry.scores_and_distances(posterior, rows)
         member = _contain(distance, radius)
-        applicable = np.concatenate([member, ~member.any(axis=0)[None]])
+        outside = np.asarray(~member.any(axis=0))
+        applicable = np.concatenate([member, outside[None]])
         used = self.overlap.used(distance, member)
         return self.overlap.combine(mean, used, applicable)
 

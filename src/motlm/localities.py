@@ -1,4 +1,4 @@
-"""What a user reads: local models and their localities, in the user's own units and column names."""
+"""What a user reads: local models and their localities, in the user's own units and names."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ class LocalModel:
     >>> from motlm import LocalMixtureRegressor
     >>> from motlm.datasets import make_reg_case1
     >>> X, y = make_reg_case1(300, random_state=0)
-    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], random_state=0)
     >>> model = mixture.fit(X, y)
-    >>> model.exterior_.feature_names, model.exterior_.n_rows, round(float(model.exterior_.coef[0]), 2)
+    >>> exterior = model.exterior_
+    >>> exterior.feature_names, exterior.n_rows, round(float(exterior.coef[0]), 2)
     (('x0',), 150, -0.55)
     """
 
@@ -60,7 +61,8 @@ class LocalModel:
         Examples
         --------
         >>> import numpy as np
-        >>> LocalModel(("age", "income"), np.array([0.5, -2.0]), np.ones(2), 1.25, 0.1, 10).formula()
+        >>> coef = np.array([0.5, -2.0])
+        >>> LocalModel(("age", "income"), coef, np.ones(2), 1.25, 0.1, 10).formula()
         '1.25 + 0.5 * age - 2 * income'
         """
         text = f"{self.intercept:.{digits}g}"
@@ -103,7 +105,7 @@ class Locality(LocalModel):
     >>> from motlm import LocalMixtureRegressor
     >>> from motlm.datasets import make_reg_case1
     >>> X, y = make_reg_case1(300, random_state=0)
-    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
+    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], random_state=0)
     >>> [locality] = mixture.fit(X, y).localities_
     >>> locality.center, round(float(locality.coef[0]), 2)
     (array([0.0189]), 0.54)

@@ -67,7 +67,7 @@ class Table:
         return Place(panel, np.clip(2.0 * (x - left) / width - 1.0, -1.0, 1.0))
 
     def look_up(self, coefficients: Array, place: Place) -> Array:
-        """Value at the places of the piecewise polynomial with these (power, panel) coefficients."""
+        """Of the piecewise polynomial with these (power, panel) coefficients."""
         result: Array = coefficients[-1][place.panel]
         for power in range(coefficients.shape[0] - 2, -1, -1):
             result *= place.position
@@ -252,9 +252,8 @@ class Panels:
         for a, z, e, k, t in zip(
             *(part.tolist() for part in (low, high, smoothing, shape, rate)), strict=True
         ):
-            curl = min(
-                0.5, 1.0 / math.sqrt(k)
-            )  # 0.5: tuned, for the power law near 0 of a small shape
+            # 0.5: tuned, for the power law near 0 of a small shape
+            curl = min(0.5, 1.0 / math.sqrt(k))
             bend = max(k, 1.0) / t
             shift = max(e / curl, 1e-290)
             end = math.log(z + shift)

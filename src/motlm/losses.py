@@ -108,7 +108,8 @@ class OffBy:
 
     >>> import numpy as np
     >>> from motlm.losses import OffBy
-    >>> OffBy(1.96).value_and_partials(np.array([0.0]), np.array([0.0]), np.array([1.0])).value.round(4)
+    >>> zero, one = np.array([0.0]), np.array([1.0])
+    >>> OffBy(1.96).value_and_partials(zero, zero, one).value.round(4)
     array([0.05])
     """
 

@@ -311,7 +311,7 @@ def theta_and_partials(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -
 
     >>> from motlm.membership import theta_and_partials
     >>> partials = theta_and_partials(2.0, 1.0, 0.5)
-    >>> round(float(partials.value), 6), round(float(partials.distance), 6), round(float(partials.rate), 6)
+    >>> tuple(round(float(getattr(partials, name)), 6) for name in ("value", "distance", "rate"))
     (0.367879, -0.18394, -0.735759)
     """
     D, k, t = np.broadcast_arrays(
@@ -382,7 +382,8 @@ def upsilon_and_partials(
     >>> from motlm.membership import upsilon, upsilon_and_partials
     >>> step = 1e-3
     >>> partials = upsilon_and_partials(1.3, 2, 0.1, 30.0, 20.0)
-    >>> slope = (upsilon(1.3 + step, 2, 0.1, 30.0, 20.0) - upsilon(1.3 - step, 2, 0.1, 30.0, 20.0)) / (2 * step)
+    >>> after, before = (upsilon(1.3 + s, 2, 0.1, 30.0, 20.0) for s in (step, -step))
+    >>> slope = (after - before) / (2 * step)
     >>> bool(abs(partials.distance - slope) < 1e-4 < abs(slope))
     True
     """

@@ -7,7 +7,7 @@ pictures and the report look at rows through its one pass, `view`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -32,7 +32,7 @@ from .targets import Target
 
 __all__ = ["Mixture", "Provenance", "View", "mixture_of", "rows_of"]
 
-_LARGE = 50_000  # rows from which float32 tables are computed with in float32
+LARGE = 50_000  # rows from which float32 tables are computed with in float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +108,13 @@ class Mixture:
     @property
     def n_localities(self) -> int:
         return self.posterior.n_localities
+
+    def follow(self, overlap: Overlap, handle_unknown: str) -> Mixture:
+        """The same model with other rules of reading it."""
+        if overlap is self.overlap and handle_unknown == self.inputs.handle_unknown:
+            return self
+        reading = replace(self.inputs.reading, handle_unknown=handle_unknown)
+        return replace(self, overlap=overlap, inputs=replace(self.inputs, reading=reading))
 
     def region_name(self, i: int) -> str:
         """What the model of an index is called."""
@@ -341,16 +348,15 @@ def rows_of(
     features = inputs.features(Z)
     coordinates, distance = geometry.rows(Z, features)
     goal = np.zeros(len(encoded)) if codes is None else (codes - target.center) / target.scale
-    if encoded.dtype != np.float32 or len(encoded) < _LARGE:
+    if encoded.dtype != np.float32 or len(encoded) < LARGE:
         return Rows.of(features, goal, weight, distance, coordinates)
-    small = np.float32
+    small: Any = np.float32
     weight = np.ones(len(encoded), dtype=small) if weight is None else weight.astype(small)
-    none = np.empty((len(encoded), 0), dtype=small)
-    distance = none if distance is None else distance.astype(small)
+    near: Any = np.empty((len(encoded), 0)) if distance is None else distance
     same = coordinates is features
     features = features.astype(small)
     coordinates = features if same else coordinates.astype(small)
-    return Rows.of(features, goal.astype(small), weight, distance, coordinates)
+    return Rows.of(features, goal.astype(small), weight, near.astype(small), coordinates)
 
 
 def mixture_of(model: Any) -> Mixture:
@@ -360,7 +366,8 @@ def mixture_of(model: Any) -> Mixture:
     --------
     >>> from sklearn.linear_model import LinearRegression
     >>> from motlm.mixture import mixture_of
-    >>> mixture_of(LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0]))
+    >>> linear = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> mixture_of(linear)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     motlm.errors.InputTypeError: expected a fitted motlm estimator or its mixture_; got ...

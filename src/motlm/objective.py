@@ -132,7 +132,8 @@ def block_sums(
     >>> X, y = make_clf_case1(200, random_state=0)
     >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
     >>> posterior = one_model(objective, unit_scale=False)
-    >>> sums = block_sums(objective.loss, SUM, objective.geometry, objective.lookup(posterior), posterior, objective.rows)
+    >>> lookup, rows = objective.lookup(posterior), objective.rows
+    >>> sums = block_sums(objective.loss, SUM, objective.geometry, lookup, posterior, rows)
     >>> abs(sums.loss / 200 - objective.gibbs_risk(posterior)) < 1e-12, sums.partials.coef.shape
     (True, (1, 2))
     """
@@ -241,7 +242,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True)
 class Objective:
-    """L_S(Q) + KL(Q || P) / lambda over some rows, lambda = inverse_temperature * (sum of the weights).
+    """L_S(Q) + KL(Q || P) / lambda over some rows, lambda = inverse_temperature * (sum of weights).
 
     Parameters
     ----------

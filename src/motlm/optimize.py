@@ -56,7 +56,8 @@ class Solution:
     >>> from motlm.starts import one_model
     >>> X, y = make_reg_case1(100, random_state=0)
     >>> objective = Objective(Squared(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
-    >>> solution = lbfgs(objective, one_model(objective, False), ["coef", "coef_scale", "intercept", "intercept_scale"])
+    >>> free = ["coef", "coef_scale", "intercept", "intercept_scale"]
+    >>> solution = lbfgs(objective, one_model(objective, False), free)
     >>> solution.message, solution.n_iter
     ('closed form', 1)
     """
@@ -99,8 +100,11 @@ class Record:
     >>> from motlm import LocalMixtureRegressor
     >>> from motlm.datasets import make_reg_case1
     >>> X, y = make_reg_case1(200, random_state=0)
-    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0]], inverse_temperature=[1, 16], n_starts=1, random_state=0)
-    >>> [(record.stage, record.inverse_temperature) for record in mixture.fit(X, y).path_ if record.rank == 0]
+    >>> mixture = LocalMixtureRegressor(
+    ...     points_of_interest=[[0.0]], inverse_temperature=[1, 16], n_starts=1, random_state=0
+    ... )
+    >>> path = mixture.fit(X, y).path_
+    >>> [(record.stage, record.inverse_temperature) for record in path if record.rank == 0]
     [('search', 16.0), ('search', 1.0), ('final', 16.0)]
     """
 

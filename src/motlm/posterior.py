@@ -84,8 +84,8 @@ def _of_mean_radius(one: Posterior) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Independent distributions of all parameters; the exterior model is the last row of the last four
-    arrays.
+    """Independent distributions of all parameters; the exterior model is the last row of the last
+    four arrays.
 
     c_i ~ N(center_i, center_scale_i^2 I), beta_i ~ Gamma(radius_shape_i, radius_rate_i),
     v_i ~ N(coef_i, coef_scale_i^2 I), b_i ~ N(intercept_i, intercept_scale_i^2).  A known center
@@ -197,7 +197,7 @@ def shape_of(name: str, n_localities: int, n_coordinates: int, n_features: int) 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Distributions of a locality and its model before any row was seen; the defaults are the paper's.
+    """Distributions of a locality and its model before any row was seen; by default the paper's.
 
     Means and scales are in standardized units. Each entry is a number, or an array: one number for
     each locality (and the exterior, for the last four), a row of coordinates for each in `center`
@@ -228,14 +228,14 @@ class Prior:
     >>> X, y = make_reg_case1(100, random_state=0)
     >>> prior = Prior(radius_shape=2.0, radius_rate=4.0)
     >>> mixture = LocalMixtureRegressor(
-    ...     points_of_interest=[[0.0]], inverse_temperature=16, n_starts=1, prior=prior, random_state=0
+    ...     points_of_interest=[[0.0]], n_starts=1, prior=prior, random_state=0
     ... )
     >>> len(mixture.fit(X, y).localities_)
     1
     >>> Prior(coef_scale=0.0)
     Traceback (most recent call last):
         ...
-    ValueError: Prior.coef_scale must be positive; got 0.0.
+    motlm.errors.InputError: Prior.coef_scale must be positive; got 0.0.
     """
 
     center: ArrayLike = 0.0
@@ -300,14 +300,14 @@ class Prior:
         )
 
     def keep(self, kept: Sequence[int]) -> Prior:
-        """The prior of these localities alone, and of the exterior; for a prior that was expanded."""
+        """The prior of these localities and of the exterior; for a prior that was expanded."""
         return Prior(**_keep(self, kept, self.n_localities))
 
 
-def _keep(laws: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:
+def _keep(fields_of: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:
     inside = list(kept)
     which = {"localities": inside, "models": [*inside, n_localities]}
-    return {name: getattr(laws, name)[which[one.axes[0]]] for name, one in FIELDS.items()}
+    return {name: getattr(fields_of, name)[which[one.axes[0]]] for name, one in FIELDS.items()}
 
 
 class Packing:

@@ -22,8 +22,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from ._typing import Array, Booleans
-from .columns import columns_of, floats_of, is_missing, is_numeric
 from .errors import InputError
+from .frames import columns_of, floats_of, is_missing, is_numeric
 
 __all__ = [
     "BoxRule",

@@ -202,8 +202,8 @@ def upsilon_qmc(
     n_radii: int = 60,
     seed: int | None = None,
 ) -> Array:
-    """The paper's approximation of upsilon: the mean of the non-central chi-square distribution over
-    quasi-random radii.
+    """The paper's approximation of upsilon: the mean of the non-central chi-square distribution
+    over quasi-random radii.
 
     For the paper's appendix and for comparison only; motlm itself uses `upsilon`. With a seed the
     Halton sequence is scrambled, which gives the spread that the appendix shows.

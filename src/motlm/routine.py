@@ -28,11 +28,23 @@ class Answer:
     scale: float
     tolerance: float  # scores of applicable models that are further apart contradict each other
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "classes": None if self.classes is None else list(self.classes),
+            "center": self.center,
+            "scale": self.scale,
+            "tolerance": self.tolerance,
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Routine:
     """z = (x - origin) * factor, score_i = coef_i . z + intercept_i, locality i contains the row if
-    its distance from locus i is at most the radius.
+    its radius is positive and its distance from locus i is at most the radius.
+
+    Distances are sqrt(sum weight gap^2), sum weight |gap|, max weight |gap| or
+    sqrt(gap' matrix gap), for gap = z - center in the columns of the locus.
     """
 
     groups: tuple[Group, ...]  # the user's columns; levels as plain values
@@ -49,10 +61,55 @@ class Routine:
 
     @property
     def used(self) -> Integers:
-        """The encoded columns that are not ignored."""
-        return np.flatnonzero(self.factor)
+        """The encoded columns that are not ignored, or that a locus looks at."""
+        seen = self.factor != 0
+        for locus in self.loci:
+            seen[locus.columns] = True
+        return np.flatnonzero(seen)
+
+    @property
+    def refuses_unknown(self) -> bool:
+        """Whether there is no prediction for a category that fit did not see."""
+        return self.handle_unknown == "error"
+
+    @property
+    def radius(self) -> Array:
+        """(n_localities,), negative for a locality that contains nothing."""
+        return np.array([one.radius if one.radius > 0 else -1.0 for one in self.loci], dtype=float)
 
     @property
     def norms(self) -> tuple[str, ...]:
         """The norms of the loci, each once; "" for one that cannot be written down."""
         return tuple(dict.fromkeys(locus.norm for locus in self.loci))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON; levels of categories as text."""
+        return {
+            "groups": [_group(group) for group in self.groups],
+            "names": list(self.names),
+            "refuses_unknown": self.refuses_unknown,
+            "typical": self.typical.tolist(),
+            "origin": self.origin.tolist(),
+            "factor": self.factor.tolist(),
+            "loci": [_locus(locus) for locus in self.loci],
+            "coef": self.coef.tolist(),
+            "intercept": self.intercept.tolist(),
+            "overlap": self.overlap,
+            "answer": self.answer.to_dict(),
+        }
+
+
+def _group(group: Group) -> dict[str, Any]:
+    levels = None if group.levels is None else [str(level) for level in group.levels]
+    return {"name": group.name, "start": group.columns.start, "levels": levels}
+
+
+def _locus(locus: Locus) -> dict[str, Any]:
+    return {
+        "norm": locus.norm,
+        "columns": locus.columns.tolist(),
+        "center": locus.center.tolist(),
+        "weight": None if locus.weight is None else locus.weight.tolist(),
+        "matrix": None if locus.matrix is None else locus.matrix.tolist(),
+        "radius": float(locus.radius),
+    }

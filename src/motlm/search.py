@@ -81,16 +81,19 @@ class Search:
     >>> from motlm.losses import Squared
     >>> from motlm.geometry import LearnedBalls
     >>> from motlm.objective import Objective
+    >>> from motlm.posterior import FIELDS
     >>> from motlm.rows import Rows
     >>> from motlm.search import Search
     >>> from motlm.watch import Watch
     >>> X, y = make_reg_case1(100, random_state=0)
     >>> rows = Rows.of(X, y)
-    >>> free = ("center", "center_scale", "radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
+    >>> free = tuple(FIELDS)
+    >>> def objective(n, inverse_temperature):
+    ...     return Objective(Squared(), LearnedBalls(), Prior(), rows, inverse_temperature)
     >>> with Watch(max_time=None, show=False) as watch:
     ...     search = Search(
-    ...         lambda n, inverse_temperature: Objective(Squared(), LearnedBalls(), Prior(), rows, inverse_temperature),
-    ...         free=free, unit_scale=False, solver="lbfgs", n_starts=1, max_iter=200, tol=None, n_jobs=None,
+    ...         objective, free=free, unit_scale=False, solver="lbfgs", n_starts=1,
+    ...         max_iter=200, tol=None, n_jobs=None,
     ...         watch=watch, grows=True,
     ...     )
     ...     none = search.explore(0, 16.0, np.random.default_rng(0))
@@ -331,7 +334,7 @@ class Search:
     def _grown(
         self, fewer: Posterior, inverse_temperature: float, rng: np.random.Generator, count: int
     ) -> list[Posterior]:
-        """The mixture and one more ball, after a few steps, for each of the most promising balls."""
+        """The mixture and one more ball, after a few steps, for each promising ball."""
         n = fewer.n_localities
         before = self._screened(self.objective(n, inverse_temperature))
         balls = starts.promising_balls(

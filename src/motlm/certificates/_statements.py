@@ -1,89 +1,26 @@
 """Certificates as records: what is certified, of which predictor, on how many rows, at what
-confidence; and in words.
+confidence.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from hashlib import sha256
 from html import escape
-from math import ceil, floor, isfinite, log10
 from typing import Any
 
-from ..errors import InputError, MissingPackageError
+from ..errors import CertificateError, MissingPackageError
+from ._words import confidence, sentence
 
-__all__ = [
-    "FEW",
-    "NOT_BETTER",
-    "UNCHECKED",
-    "VACUOUS",
-    "Certificate",
-    "CertificateError",
-    "Ledger",
-    "Statement",
-    "confidence",
-    "rounded",
-    "share",
-]
+__all__ = ["Certificate", "Ledger", "Statement"]
 
-VACUOUS = "VACUOUS"
-UNCHECKED = (
+# the assumption by which `on_trust` is known in certificates that were issued without that entry
+_ON_TRUST_BEFORE = (
     "That the model was not made from these rows is taken on trust: this kind of model does not"
     " remember its rows."
 )
-FEW = "TOO FEW ROWS"
-NOT_BETTER = "NOT BETTER THAN {}"
-
-PREDICTORS = {
-    "fixed": "this fixed model",
-    "gibbs": "a model drawn anew from the certified law for each case",
-    "draw": "the one model drawn from the certified law",
-}
-
-
-class CertificateError(ValueError):
-    """A certificate that cannot be given, does not belong to a model, or was changed.
-
-    Examples
-    --------
-    >>> from motlm.certificates import Certificate, CertificateError
-    >>> try:
-    ...     Certificate.from_dict({"delta": 0.05})
-    ... except CertificateError as error:
-    ...     print(error)
-    not a certificate: expected what Certificate.to_dict writes, with its digest.
-    """
-
-
-def rounded(value: float, up: bool, digits: int = 2) -> str:
-    """A number with so many significant digits, rounded to the safe side: an upper bound up, a
-    lower bound down.
-    """
-    if value == 0 or not isfinite(value):
-        return f"{value:g}"
-    step = 10.0 ** (floor(log10(abs(value))) - digits + 1)
-    whole = value / step
-    whole = ceil(whole - 1e-9) if up else floor(whole + 1e-9)
-    return f"{whole * step:.{digits + 2}g}"
-
-
-def share(value: float, up: bool) -> str:
-    """A share in percent with one decimal, or two near 0 and 100 %, rounded to the safe side."""
-    percent = 100.0 * value
-    decimals = 1 if min(abs(percent), abs(100.0 - percent)) >= 0.95 else 2
-    scale = 10**decimals
-    safe = (ceil(percent * scale - 1e-7) if up else floor(percent * scale + 1e-7)) / scale
-    return f"{safe:.{decimals}f} %"
-
-
-def confidence(delta: float) -> str:
-    """1 - delta in percent, rounded down."""
-    percent = 100.0 * (1.0 - delta)
-    decimals = max(1, ceil(0.7 - log10(100.0 * delta)))
-    safe = floor(percent * 10**decimals + 1e-7) / 10**decimals
-    return f"{safe:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
 @dataclass(frozen=True)
@@ -91,13 +28,13 @@ class Statement:
     """One thing that is certified.
 
     `value` is None where there are too few rows to certify anything. `bound` says whether the true
-    value is "at most" or "at least" that. `unit` is "share" of cases, "target" (the units of y), or
-    "ratio".
+    value is "at most" or "at least" that. `unit` is "share" of cases, "target" (the units of y),
+    "ratio", or "difference" of two shares.
 
     Attributes
     ----------
     code : str
-        "C1" to "C6" of classification, "R1" to "R3" of regression, "W1" to "W3" of a whole sample.
+        "C1" to "C6" of classification, "R1" to "R3" of regression, "W1" to "W3" in-sample.
     name : str
         As in `spend` of `certify`: "hold-out", "any rule" and so on.
     value : float or None
@@ -116,7 +53,7 @@ class Statement:
     bound : str
         "at most" or "at least".
     unit : str
-        "share", "target" or "ratio".
+        "share", "target", "ratio" or "difference".
     kl : float or None
         The divergence that the bound pays for, in nats.
     errors : int or None
@@ -126,7 +63,7 @@ class Statement:
     baseline, baseline_name : float or None, str
         The same quantity of a trivial predictor, and its name.
     flags : tuple of str
-        Warnings that stand before the sentence, such as "VACUOUS".
+        Warnings that come before the sentence, such as "VACUOUS".
     assumptions : tuple of str
     population, rows : str
         What the cases, and the rows, are called.
@@ -134,13 +71,21 @@ class Statement:
         Hash of the numbers of the predictor.
     details : dict
         Further numbers of some statements.
+    region_index : int or None
+        Of a statement about one region: index of the model used there, as `apply` gives it: that of
+        the locality, n_localities for the exterior, -1 where several are averaged. None in
+        certificates of earlier versions, whose regions are in this order, the exterior last.
+    on_trust : bool
+        Whether that the rows were not used for fitting could not be checked.
 
     Examples
     --------
     >>> from motlm.bounds import clopper_pearson
     >>> from motlm.certificates import Statement
     >>> bound = float(clopper_pearson(0, 60, 0.05))
-    >>> statement = Statement("C1", "hold-out", bound, 0.0, 60, 0.05, loss="errs", predictor="fixed", errors=0)
+    >>> statement = Statement(
+    ...     "C1", "hold-out", bound, 0.0, 60, 0.05, loss="errs", predictor="fixed", errors=0
+    ... )
     >>> print(statement)  # doctest: +ELLIPSIS
     With 95 % confidence over the draw of the 60 sealed rows, this fixed model errs on at most 4.9 %
     of future cases ...
@@ -167,11 +112,13 @@ class Statement:
     rows: str = "sealed rows"
     model: str = ""  # hash of the numbers of the predictor
     details: dict[str, float] = field(default_factory=dict, hash=False)
+    region_index: int | None = None
+    on_trust: bool = False
 
     @property
     def sentence(self) -> str:
         """The statement in plain words, its flags first."""
-        return "".join(f"{flag}: " for flag in self.flags) + _said(self)
+        return sentence(self)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it, with the sentence."""
@@ -184,7 +131,11 @@ class Statement:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Statement:
-        return cls(**_checked(cls, values))
+        """The statement that `to_dict` wrote, in this version or an earlier one."""
+        known = _check_entries(cls, values)
+        if "on_trust" not in known:
+            known["on_trust"] = _ON_TRUST_BEFORE in known.get("assumptions", ())
+        return cls(**known)
 
     def to_frame(self) -> Any:
         """A pandas table of one row."""
@@ -195,114 +146,6 @@ class Statement:
 
     def __str__(self) -> str:
         return self.sentence
-
-
-def _said(one: Statement) -> str:
-    """The words of each kind of statement."""
-    if one.details.get("marginal"):
-        return _on_average(one)
-    opening = (
-        f"With {confidence(one.delta)} confidence over the draw of the {one.n_rows} {one.rows}, "
-    )
-    who = PREDICTORS[one.predictor]
-    if one.value is None:
-        return _none(one)
-    up = one.bound == "at most"
-    counted = f"{one.errors} of {one.n_rows} seen" if one.errors is not None else ""
-    observed = counted or (
-        share(one.empirical, True) + " seen"
-        if one.empirical is not None and one.unit == "share"
-        else ""
-    )
-    verb = "errs" if one.loss == "errs" else "is off"
-    beside = (
-        f"; {one.baseline_name} {verb} on {share(one.baseline, False)} of them"
-        if one.baseline is not None and one.unit == "share"
-        else ""
-    )
-    noted = f" ({observed}{beside})" if observed else ""
-    void = " It was fitted without those rows; refitting it voids this certificate."
-    if UNCHECKED in one.assumptions:
-        void = (
-            " This holds if it was fitted without those rows, which was not checked; refitting it"
-            " voids this certificate."
-        )
-    value = share(one.value, up) if one.unit in ("share", "ratio") else rounded(one.value, up, 3)
-    text = opening
-    if one.region and one.details["regions"] > 1:  # all regions together
-        there = f"{one.region[0].upper()}{one.region[1:]} ({one.n_rows} {one.rows}), "
-        text = (
-            f"{there}with {confidence(one.delta)} confidence for all {one.details['regions']:.0f}"
-            " regions together, "
-        )
-    if one.code == "C1":
-        return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}.{void}"
-    if one.code in ("C2", "W1"):
-        rule = "whichever applicable local model is asked, "
-        other = " The answers of predict are those of a fixed model, of which this says nothing."
-        return (
-            text + f"{rule}{who} {one.loss} on at most {value} of {one.population}{noted}.{other}"
-        )
-    if one.code == "C3":
-        seed = f" with seed {one.details['seed']:.0f}"
-        return (
-            text
-            + f"{who}{seed} {one.loss} on at most {value} of {one.population}{noted}. Redrawing it"
-            " voids this certificate."
-        )
-    if one.code in ("C4", "W2", "W3"):
-        return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}."
-    if one.code == "C5":
-        return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}."
-    if one.code == "C6":
-        if one.value <= 0:
-            return text + f"no gain over {one.baseline_name} is certified on {one.population}."
-        points = f"{floor(1000 * one.value + 1e-9) / 10:g} percentage points"
-        return (
-            text + f"{who} {one.loss} at least {points} less often than {one.baseline_name} on"
-            f" {one.population}."
-        )
-    if one.code == "R1":
-        return text + f"{who} {one.loss} on at most {value} of {one.population}{noted}.{void}"
-    if one.code == "R2" and one.unit == "target":
-        clip, beyond = f"{one.details['clip']:.15g}", share(one.details["beyond"], True)
-        return (
-            text
-            + f"{who} has a root mean squared error of at most {value} on {one.population}, errors"
-            f" counted up to {clip} (they are larger on at most {beyond})."
-        )
-    if one.code == "R2":
-        return (
-            text
-            + f"the mean squared error of {who} on {one.population} is at least {value} smaller"
-            f" than that of always predicting {one.details['mean']:.4g}, the mean target of the"
-            f" fit; errors counted up to {one.details['clip']:.15g} (they are larger on at most"
-            f" {share(one.details['beyond'], True)})."
-        )
-    if one.code == "R3":
-        sure = f"{100 * one.details['coverage']:g} % of the outcomes of {one.population}"
-        return text + f"the prediction of {who} plus or minus {value} contains at least {sure}."
-    raise InputError(f"no words for statement {one.code!r}.")
-
-
-def _none(one: Statement) -> str:
-    needed = f"; {one.details['needed']:.0f} are needed" if "needed" in one.details else ""
-    return (
-        f"no certificate {one.region}{' ' * bool(one.region)}from {one.n_rows} {one.rows}{needed}."
-    )
-
-
-def _on_average(one: Statement) -> str:
-    """Of an interval that needs no confidence."""
-    if one.value is None:
-        return _none(one)
-    where = f"{one.region[0].upper()}{one.region[1:]}, the" if one.region else "The"
-    return (
-        f"{where} prediction of {PREDICTORS[one.predictor]} plus or minus"
-        f" {rounded(one.value, True, 3)} contains the outcome with probability at least"
-        f" {100 * one.details['coverage']:g} % for {one.population}, on average over the draw of"
-        f" the {one.n_rows} {one.rows} and of the case."
-    )
 
 
 @dataclass(frozen=True)
@@ -381,7 +224,7 @@ class Certificate:
     >>> certificate.validity
     'All 2 statements hold together with 95 % confidence.'
     >>> [statement.name for statement in certificate], certificate["hold-out"].n_rows
-    (['hold-out', 'gain'], 200)
+    (['hold-out', 'gain'], 120)
     >>> Certificate.from_dict(certificate.to_dict()) == certificate
     True
     """
@@ -474,7 +317,7 @@ class Certificate:
                 "this certificate was changed after it was issued: its content does not fit its"
                 " digest."
             )
-        known = _checked(cls, content)
+        known = _check_entries(cls, content)
         known["statements"] = tuple(Statement.from_dict(one) for one in content["statements"])
         return cls(**known)
 
@@ -510,7 +353,7 @@ class Certificate:
         )
 
 
-def _checked(cls: type, values: dict[str, Any]) -> dict[str, Any]:
+def _check_entries(cls: type, values: dict[str, Any]) -> dict[str, Any]:
     names = {one.name for one in fields(cls)}
     strange = [name for name in values if name not in names and name != "sentence"]
     needed = [
@@ -535,7 +378,7 @@ def _digest(content: dict[str, Any]) -> str:
     ).hexdigest()
 
 
-def _frame(statements: Any) -> Any:
+def _frame(statements: Sequence[Statement]) -> Any:
     try:
         import pandas as pd
     except ImportError as error:

@@ -39,7 +39,7 @@ class _Options:
     force: bool
 
 
-@click.command()
+@click.command(short_help="Certify a model on new rows.")
 @model_argument
 @data_argument
 @target_option

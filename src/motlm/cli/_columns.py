@@ -153,7 +153,7 @@ def read_rows(
         if name in fill:
             notes.append(_replacements(name, missing, fill[name]))
             values, missing = values.where(~missing, str(fill[name])), np.zeros_like(missing)
-        reasons.append(_say_where(missing, lambda i, name=name: f"no value in column {name!r}"))
+        reasons.append(np.where(missing, f"no value in column {name!r}", "").astype(object))
         if levels is None:
             made[name], reason = _read_numbers(name, values, missing)
             reasons.append(reason)
@@ -166,7 +166,8 @@ def read_rows(
 
 def _replacements(name: str, missing: Booleans, value: float | str) -> AnyArray:
     shown = f"{value:.6g}" if isinstance(value, float) else value
-    return _say_where(missing, lambda i: f"no value in column {name!r}, replaced by {shown}")
+    words = f"no value in column {name!r}, replaced by {shown}"
+    return np.where(missing, words, "").astype(object)
 
 
 def _read_numbers(name: str, values: pd.Series, missing: Booleans) -> tuple[AnyArray, AnyArray]:

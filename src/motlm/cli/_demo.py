@@ -18,7 +18,7 @@ from ._summary import summarize
 __all__ = ["demo"]
 
 
-@click.command()
+@click.command(short_help="Fit, certify and report an example.")
 @click.option(
     "-o",
     "--output",

@@ -17,7 +17,7 @@ from ._calibrate import probabilities
 from ._columns import column_of, read_rows
 from ._errors import CommandError
 from ._models import load_model, notes_of, open_source, rows_for, source_rows
-from ._options import Finite, Names, data_argument, json_option, model_argument
+from ._options import data_argument, json_option, model_argument, parse_names, require_finite
 from ._output import echo_json
 
 __all__ = ["explain"]
@@ -36,14 +36,23 @@ class _Options:
     as_json: bool
 
 
-@click.command()
+@click.command(short_help="Explain the prediction for one row.")
 @model_argument
 @data_argument
 @click.option("--row", type=click.IntRange(0), help="Number of the row, from 0 on.")
 @click.option("--case", help="ID of the row, in the column that fit was given as --id.")
-@click.option("--wanted", type=Finite(), help="For regression: the prediction that is wanted.")
 @click.option(
-    "--fixed", type=Names(), default=(), help="Columns that cannot change, with commas between."
+    "--wanted",
+    type=float,
+    callback=require_finite,
+    help="For regression: the prediction that is wanted.",
+)
+@click.option(
+    "--fixed",
+    callback=parse_names,
+    metavar="NAMES",
+    default="",
+    help="Columns that cannot change, with commas between.",
 )
 @json_option
 def explain(**given: Any) -> None:

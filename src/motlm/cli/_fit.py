@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import click
 import pandas as pd
 
 from .._typing import AnyArray
-from ..certificates import Certificate, certify
+from ..certificates import DEFAULT_SEALED, Certificate, certify
 from ..estimators import LocalMixture, LocalMixtureClassifier, LocalMixtureRegressor
 from ..explanations import explain_global
 from ..inputs import Columns, TableNotes
@@ -22,15 +21,15 @@ from ._errors import CommandError, say
 from ._models import open_source, refuse_unreadable, source_rows
 from ._options import (
     FILE,
-    Duration,
-    Jobs,
-    Names,
-    Number,
-    Share,
     delta_option,
     force_option,
     json_option,
+    parse_duration,
+    parse_names,
+    parse_number,
     population_option,
+    require_finite,
+    require_jobs,
 )
 from ._output import check_outputs, echo_json, require_report
 from ._predict import WRITTEN
@@ -41,7 +40,6 @@ from ._tables import read_text
 __all__ = ["fit"]
 
 _ESTIMATORS = {CLASSIFICATION: LocalMixtureClassifier, REGRESSION: LocalMixtureRegressor}
-_SEALED = signature(certify).parameters["sealed"].default
 _SEEDS = 2**32 - 1  # the largest seed of NumPy's
 
 
@@ -95,7 +93,7 @@ class _Fitted:
         return float(self.model.score(self.X, self.y))
 
 
-@click.command()
+@click.command(short_help="Fit a model to a table, certify it and save it.")
 @click.argument("data", type=FILE)
 @click.option("--target", required=True, help="Column to predict.")
 @click.option("--model", "model_path", type=FILE, help="Where to write the model (JSON).")
@@ -103,7 +101,8 @@ class _Fitted:
 @click.option("--points", type=FILE, help="Table of typical cases: the centers of the localities.")
 @click.option(
     "--localities",
-    type=Number(),
+    callback=parse_number,
+    metavar="NUMBER",
     default="auto",
     show_default=True,
     help="Number of localities: auto, or a number.",
@@ -115,11 +114,18 @@ class _Fitted:
     show_default=True,
 )
 @click.option("--weights", help="Column of weights. There is no certificate then.")
-@click.option("--drop", type=Names(), default=(), help="Columns to leave out, with commas between.")
+@click.option(
+    "--drop",
+    callback=parse_names,
+    metavar="NAMES",
+    default="",
+    help="Columns to leave out, with commas between.",
+)
 @click.option(
     "--categories",
-    type=Names(),
-    default=(),
+    callback=parse_names,
+    metavar="NAMES",
+    default="",
     help="Columns of codes: categories even if they look like numbers.",
 )
 @click.option("--id", "id_column", help="Column of row IDs; left out of the model.")
@@ -132,16 +138,25 @@ class _Fitted:
 )
 @click.option(
     "--sealed",
-    type=Share(0.05, 0.9),
-    default=_SEALED,
+    type=click.FloatRange(0.05, 0.9),
+    callback=require_finite,
+    default=DEFAULT_SEALED,
     show_default=True,
     help="Share of the rows that are not used for fitting but for the certificate.",
 )
 @click.option("--seed", type=click.IntRange(0, _SEEDS), default=0, show_default=True)
-@click.option("--jobs", type=Jobs(), default=1, show_default=True, help="Number of processes.")
+@click.option(
+    "--jobs",
+    type=int,
+    callback=require_jobs,
+    default=1,
+    show_default=True,
+    help="Number of processes; -1 is one for each core.",
+)
 @click.option(
     "--time-limit",
-    type=Duration(),
+    callback=parse_duration,
+    metavar="DURATION",
     help="Stop after this time with the best model so far: 60s, 5min.",
 )
 @click.option("--title", help="Title of the report.")

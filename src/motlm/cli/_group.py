@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -24,10 +26,18 @@ INTERRUPTED, BROKEN_PIPE = 130, 141  # as in shells
 class Group(click.Group):
     """A group of commands that turns every exception into an exit code."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
-        sys.exit(self._exit_code(*args, **extra))
+            return run()
+        sys.exit(_exit_code(run))
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -38,23 +48,24 @@ class Group(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(BROKEN_PIPE)
 
-    def _exit_code(self, *args: Any, **extra: Any) -> int:
-        try:
-            code = super().main(*args, standalone_mode=False, **extra)
-        except click.exceptions.NoArgsIsHelpError as error:
-            error.show()
-            return ERROR
-        except (MotlmError, OSError, click.ClickException) as error:
-            say(f"Error: {describe(error)}")
-            return ERROR
-        except click.Abort:
-            say("motlm: interrupted")
-            return INTERRUPTED
-        except Exception:
-            traceback.print_exc()
-            say(
-                "motlm: this is a bug. Please report it, with the command, the version of motlm"
-                f" ({__version__}) and the traceback above."
-            )
-            return BUG
-        return code if isinstance(code, int) else 0
+
+def _exit_code(run: Callable[[], Any]) -> int:
+    try:
+        code = run()
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return ERROR
+    except (MotlmError, OSError, click.ClickException) as error:
+        say(f"Error: {describe(error)}")
+        return ERROR
+    except click.Abort:
+        say("motlm: interrupted")
+        return INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        say(
+            "motlm: this is a bug. Please report it, with the command, the version of motlm"
+            f" ({__version__}) and the traceback above."
+        )
+        return BUG
+    return code if isinstance(code, int) else 0

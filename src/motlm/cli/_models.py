@@ -11,8 +11,7 @@ import pandas as pd
 
 from .._typing import AnyArray
 from ..errors import NotAModelFileError
-from ..estimators import LocalMixture
-from ..files import load
+from ..estimators import LocalMixture, load
 from ..inputs import TableNotes
 from ..mixture import Mixture
 from ._columns import RowsRead, column_of, read_rows, refuse_missing_columns

@@ -1,28 +1,26 @@
-"""Options that several commands share, and the types of their values."""
+"""Options that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
 import math
 import re
 from pathlib import Path
-from typing import Any
 
 import click
 
 __all__ = [
     "FILE",
-    "Duration",
-    "Finite",
-    "Jobs",
-    "Names",
-    "Number",
-    "Share",
     "data_argument",
     "delta_option",
     "force_option",
     "json_option",
     "model_argument",
+    "parse_duration",
+    "parse_names",
+    "parse_number",
     "population_option",
+    "require_finite",
+    "require_jobs",
     "target_option",
 ]
 
@@ -30,74 +28,39 @@ FILE = click.Path(path_type=Path)
 _UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 
 
-class Duration(click.ParamType):
+def parse_duration(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
     """Seconds, written as 60s, 5min or 1h."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        found = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})?\s*", str(value))
-        if not found or float(found[1]) <= 0:
-            self.fail(f"{value!r} is not a valid duration; give 60s, 5min or 1h.", param, ctx)
-        return float(found[1]) * _UNITS[found[2] or "s"]
+    if text is None:
+        return None
+    found = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})?\s*", text)
+    if not found or float(found[1]) <= 0:
+        raise click.BadParameter(f"{text!r} is not a valid duration; give 60s, 5min or 1h.")
+    return float(found[1]) * _UNITS[found[2] or "s"]
 
 
-class Number(click.ParamType):
+def parse_number(ctx: click.Context, param: click.Parameter, text: str) -> int | str:
     """A number from 0 on, or "auto"."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
-        if value == "auto":
-            return "auto"
-        if not str(value).isdecimal():
-            self.fail(f"{value!r} is neither auto nor a whole number from 0 on.", param, ctx)
-        return int(value)
+    if text != "auto" and not text.isdecimal():
+        raise click.BadParameter(f"{text!r} is neither auto nor a whole number from 0 on.")
+    return text if text == "auto" else int(text)
 
 
-class Names(click.ParamType):
+def parse_names(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
     """Names of columns, separated by commas."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
-        return tuple(name.strip() for name in value.split(",") if name.strip())
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-class Share(click.FloatRange):
-    """A number in a range; not nan."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
+def require_finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number.")
+    return value
 
 
-class Finite(click.ParamType):
-    """A finite number."""
-
-    name = "float"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        number = click.FLOAT.convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return float(number)
-
-
-class Jobs(click.ParamType):
+def require_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
     """A number of processes, as joblib takes it: -1 is one for each core."""
-
-    name = "integer"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        number = click.INT.convert(value, param, ctx)
-        if number == 0:
-            self.fail("0 processes cannot work; give 1 or more, or -1 for all cores.", param, ctx)
-        return int(number)
+    if value == 0:
+        raise click.BadParameter("0 processes cannot work; give 1 or more, or -1 for all cores.")
+    return value
 
 
 model_argument = click.argument("model_path", metavar="MODEL", type=FILE)
@@ -109,7 +72,8 @@ target_option = click.option(
 )
 delta_option = click.option(
     "--delta",
-    type=Share(0, 1, min_open=True, max_open=True),
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    callback=require_finite,
     default=0.05,
     show_default=True,
     help=(

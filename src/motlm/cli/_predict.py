@@ -46,7 +46,7 @@ class _Options:
     force: bool
 
 
-@click.command()
+@click.command(short_help="Predict for the rows of a table.")
 @model_argument
 @data_argument
 @click.option("-o", "--output", type=FILE, help="Where to write. Default: standard output.")

@@ -256,7 +256,10 @@ def _read_target(
         )
     task = _task_of(y, task)
     if task == REGRESSION:
-        return task, read_outcomes(column, None)
+        outcome = read_outcomes(column, None)
+        if not np.var(outcome[first]) > 0:  # squares of tiny numbers are 0
+            raise TableError(f"the target {y.name!r} varies too little; give it in larger units.")
+        return task, outcome
     if _is_number(y) and (y != np.rint(y)).any():
         y = column.iloc[first].astype(str).str.strip()  # 1.5 and 2.5 are names of classes
     labels = np.asarray(y, dtype=float).astype(int) if _is_number(y) else np.asarray(y, dtype=str)

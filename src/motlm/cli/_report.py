@@ -37,7 +37,7 @@ class _Options:
     force: bool
 
 
-@click.command()
+@click.command(short_help="Write a report on a model and some rows.")
 @model_argument
 @data_argument
 @target_option

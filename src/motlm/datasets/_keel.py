@@ -313,7 +313,9 @@ def load_published(name: str, *, data_home: Any = None) -> tuple[AnyArray, AnyAr
     >>> from motlm.datasets import load_published
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     (Path(folder) / "synthetic").mkdir()
-    ...     _ = (Path(folder) / "synthetic" / "clf_case1.csv").write_text("x1,x2,y\n0.5,0.25,1\n-0.5,1.0,-1\n")
+    ...     _ = (Path(folder) / "synthetic" / "clf_case1.csv").write_text(
+    ...         "x1,x2,y\n0.5,0.25,1\n-0.5,1.0,-1\n"
+    ...     )
     ...     load_published("clf_case1", data_home=folder)
     (array([[ 0.5 ,  0.25],
            [-0.5 ,  1.  ]]), array([ 1., -1.]))

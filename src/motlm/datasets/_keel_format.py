@@ -93,7 +93,8 @@ class KeelTable:
     >>> import numpy as np
     >>> from motlm.datasets import Attribute, KeelTable
     >>> attributes = Attribute("age", "integer"), Attribute("cups", "real")
-    >>> table = KeelTable("tea", attributes, (np.array([30.0, 41.0]), np.array([2.5, 1.0])), ("age",), ("cups",))
+    >>> columns = np.array([30.0, 41.0]), np.array([2.5, 1.0])
+    >>> table = KeelTable("tea", attributes, columns, ("age",), ("cups",))
     >>> table.column("cups"), table.attribute("cups").kind
     (array([2.5, 1. ]), 'real')
     """

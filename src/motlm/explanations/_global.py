@@ -1,33 +1,33 @@
-"""The whole model in tables: each locality, where it lies, what it says, and why it exists."""
+"""The whole model in tables: each locality, where it lies, its model, and what that improves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import KFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from .._typing import Array, Integers
-from ..certificates import Certificate
-from ..errors import InputError
-from ..estimators import LocalMixture, LocalMixtureClassifier
+from .._typing import AnyArray, Array, Integers
 from ..localities import Locality
-from ._common import Seen, checked, html_table, number, plain, region_name, said_by, table_of
+from ..mixture import View, mixture_of
+from ..targets import Target
+from ._common import Entry, html_table, number, plain, table_of, warn_renamed
+
+if TYPE_CHECKING:
+    from ..certificates import Certificate
 
 __all__ = ["GlobalExplanation", "Region", "explain_global"]
 
-_PARTS, _MANY = 5, 20_000
+_PARTS = 5  # in which one linear model is cross-validated
+_MANY = 20_000  # rows from which it is fitted once, to all of them
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A locality, or the exterior, in the user's units, with what the rows in it say of its model.
+    """A locality, or the exterior, in the user's units, with the scores of its model on its rows.
 
     Scores are accuracies, or root mean squared errors of a regressor; None where there is no row.
 
@@ -42,8 +42,8 @@ class Region:
         In standardized units.
     n_rows, share : int, float
         How many rows it contains, and which share of all that is.
-    n_spoken : int
-        For how many rows its model speaks.
+    n_used : int
+        For how many rows its model is used.
     balance : dict
         Share of each label, or mean and deviation of the target.
     score, exterior_score, linear_score : float or None
@@ -58,8 +58,9 @@ class Region:
     >>> from motlm.explanations import explain_global
     >>> X, y = make_clf_case2(400, random_state=0)
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
-    >>> model = mixture.fit(X, y)
+    >>> model = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
+    ... ).fit(X, y)
     >>> region = explain_global(model, X, y).regions[0]
     >>> region.name, region.score > region.exterior_score
     ('locality 0', True)
@@ -75,18 +76,22 @@ class Region:
     half_width: Array | None
     n_rows: int  # that it contains
     share: float
-    n_spoken: int  # for which its model speaks
+    n_used: int  # for which its model is used
     balance: dict[str, float]  # share of each label, or mean and deviation of the target
     score: float | None  # of its own model on its rows
     exterior_score: float | None  # of the exterior model on the same rows
-    linear_score: (
-        float | None
-    )  # of one linear model for all rows, on the same rows, each time fitted without them
+    linear_score: float | None  # on them, of one linear model for all rows, fitted without them
     coef: Array
     coef_scale: Array
     intercept: float
     intercept_scale: float
     formula: str
+
+    @property
+    def n_spoken(self) -> int:
+        """Deprecated: `n_used`."""
+        warn_renamed("Region.n_spoken", "n_used")
+        return self.n_used
 
     def to_dict(self) -> dict[str, Any]:
         return dict(plain({name: getattr(self, name) for name in self.__dataclass_fields__}))
@@ -117,7 +122,8 @@ class Region:
         ]
 
     def _repr_html_(self) -> str:
-        return f"<h4>{escape(self.name)}</h4><p><code>{escape(self.formula)}</code></p>{html_table(self._rows())}"
+        head = f"<h4>{escape(self.name)}</h4><p><code>{escape(self.formula)}</code></p>"
+        return head + html_table(self._rows())
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +136,7 @@ class GlobalExplanation:
     regions : tuple of Region
         The localities; the last is the exterior.
     shared, contradictions : ndarray of int, (n_localities, n_localities)
-        Rows that two localities share, and those of them of which the two say different things.
+        Rows that two localities share, and those of them on which the two contradict each other.
     n_rows : int
     ambiguous : float
         Share of rows for which applicable models contradict each other.
@@ -148,8 +154,9 @@ class GlobalExplanation:
     >>> from motlm.explanations import explain_global
     >>> X, y = make_clf_case2(400, random_state=0)
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
-    >>> model = mixture.fit(X, y)
+    >>> model = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
+    ... ).fit(X, y)
     >>> explanation = explain_global(model, X, y)
     >>> explanation.score_name, explanation.shared.shape
     ('accuracy', (3, 3))
@@ -161,9 +168,7 @@ class GlobalExplanation:
 
     regions: tuple[Region, ...]  # the last is the exterior
     shared: Integers  # (n_localities, n_localities), rows in both; in one on the diagonal
-    contradictions: (
-        Integers  # (n_localities, n_localities), shared rows of which the two say different things
-    )
+    contradictions: Integers  # (n_localities, n_localities), shared rows on which the two differ
     n_rows: int
     ambiguous: float  # share of rows for which applicable models contradict each other
     score_name: str
@@ -184,18 +189,20 @@ class GlobalExplanation:
     def rows(self) -> list[dict[str, Any]]:
         """One entry for each region."""
         return [
-            {
-                "region": region.name,
-                "rows": region.n_rows,
-                "share": region.share,
-                "speaks for": region.n_spoken,
-                "radius": region.radius,
-                **region.balance,
-                self.score_name: region.score,
-                f"{self.score_name}, exterior model": region.exterior_score,
-                f"{self.score_name}, one linear model": region.linear_score,
-                "formula": region.formula,
-            }
+            Entry(
+                {
+                    "region": region.name,
+                    "rows": region.n_rows,
+                    "share": region.share,
+                    "used for": region.n_used,
+                    "radius": region.radius,
+                    **region.balance,
+                    self.score_name: region.score,
+                    f"{self.score_name}, exterior model": region.exterior_score,
+                    f"{self.score_name}, one linear model": region.linear_score,
+                    "formula": region.formula,
+                }
+            )
             for region in self.regions
         ]
 
@@ -242,13 +249,13 @@ class GlobalExplanation:
 
 
 def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
-    """What the model is, in tables, with the rows given to speak for it.
+    """What the model is, in tables, with scores on the rows given.
 
     Parameters
     ----------
-    model : fitted LocalMixtureClassifier or LocalMixtureRegressor
+    model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
     X, y : rows and targets
-        Any rows; those that the model has not seen tell more of it. One linear model is
+        Any rows; those not used for fitting tell more about the model. One linear model is
         cross-validated on them, to compare with.
 
     Returns
@@ -262,125 +269,83 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     >>> from motlm.explanations import explain_global
     >>> X, y = make_clf_case2(random_state=0)
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> model = LocalMixtureClassifier(points_of_interest=points, standardize=False, random_state=0).fit(X, y)
+    >>> model = LocalMixtureClassifier(
+    ...     points_of_interest=points, standardize=False, random_state=0
+    ... ).fit(X, y)
     >>> explanation = explain_global(model, X, y)
     >>> [region.name for region in explanation.regions]
     ['locality 0', 'locality 1', 'locality 2', 'exterior']
     >>> round(explanation.score, 2), explanation.linear_score < 0.6
     (0.99, True)
     """
-    model = checked(model)
+    mixture = mixture_of(model)
     y = column_or_1d(y, warn=True)
-    seen = Seen.of(model, X)
-    check_consistent_length(seen.encoded, y)
-    classification = isinstance(model, LocalMixtureClassifier)
-    if isinstance(model, LocalMixtureClassifier):
-        strange = ~np.isin(y, model.classes_)
-        if strange.any():
-            raise InputError(
-                f"y has the label {y[strange].tolist()[0]!r}, which the model does not know; its"
-                f" labels are {model.classes_.tolist()}."
-            )
-    of_linear = _linear(seen.encoded, y, classification)
-    n = len(model.localities_)
-    applicable = seen.applicable
-    said = [said_by(model, seen.score[i]) for i in range(n + 1)]
-    regions = []
-    for i, local in enumerate((*model.localities_, model.exterior_)):
-        inside = applicable[i]
-        ball = local if isinstance(local, Locality) else None
-        regions.append(
-            Region(
-                index=i,
-                name=region_name(i, n),
-                feature_names=local.feature_names,
-                center=None if ball is None else ball.center,
-                radius=None if ball is None else ball.radius,
-                half_width=None if ball is None else ball.half_width,
-                n_rows=int(inside.sum()),
-                share=float(inside.mean()),
-                n_spoken=int((seen.speaker == i).sum()),
-                balance=_balance(model, y[inside]),
-                score=_score(y[inside], said[i][inside], classification),
-                exterior_score=_score(y[inside], said[n][inside], classification),
-                linear_score=_score(y[inside], of_linear[inside], classification),
-                coef=local.coef,
-                coef_scale=local.coef_scale,
-                intercept=local.intercept,
-                intercept_scale=local.intercept_scale,
-                formula=local.formula(),
-            )
-        )
-    member = seen.member.astype(int)
-    shared = member @ member.T
+    encoded = mixture.encode(X)
+    check_consistent_length(encoded, y)
+    mixture.target.code(y)  # refuses a label that the model does not know
+    view = mixture.view(encoded)
+    linear = _linear_answers(mixture.target, encoded, y)
+    n = mixture.n_localities
+    member = view.member.astype(int)
     contradictions = np.zeros((n, n), dtype=int)
     for i in range(n):
         for j in range(i):
-            both = seen.member[i] & seen.member[j]
-            contradictions[i, j] = contradictions[j, i] = int(
-                (_apart(model, seen, i, j) & both).sum()
-            )
-    whole, one = (
-        _score(y, values, classification) or 0.0
-        for values in (said_by(model, seen.spoken()), of_linear)
-    )
+            apart = mixture.target.apart(view.scores[i], view.scores[j])
+            both = view.member[i] & view.member[j]
+            contradictions[i, j] = contradictions[j, i] = int((apart & both).sum())
     return GlobalExplanation(
-        regions=tuple(regions),
-        shared=shared,
+        regions=tuple(_region(view, i, y, linear) for i in range(n + 1)),
+        shared=member @ member.T,
         contradictions=contradictions,
         n_rows=len(y),
-        ambiguous=float(seen.contradicted(model).mean()),
-        score_name="accuracy" if classification else "root mean squared error",
-        score=whole,
-        linear_score=one,
+        ambiguous=float(view.contradicted.mean()),
+        score_name=mixture.target.measure_name,
+        score=mixture.target.measure(y, view.answer) or 0.0,
+        linear_score=mixture.target.measure(y, linear) or 0.0,
         certificate=getattr(model, "certificate_", None),
     )
 
 
-def _linear(X: Array, y: Any, classification: bool) -> Any:
-    """What one linear model says of each row, fitted to the other rows (in five parts; to all of
-    them where they are many).
-    """
-    linear = make_pipeline(
-        StandardScaler(),
-        LogisticRegression(max_iter=2000) if classification else LinearRegression(),
+def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
+    """One locality, or the exterior, and the scores of the three models on its rows."""
+    mixture, target = view.mixture, view.mixture.target
+    inside, local = view.applicable[i], mixture.models[i]
+    locality = local if isinstance(local, Locality) else None
+    own, exterior = (target.answer(view.scores[k, inside]) for k in (i, mixture.n_localities))
+    return Region(
+        index=i,
+        name=mixture.region_name(i),
+        feature_names=local.feature_names,
+        center=None if locality is None else locality.center,
+        radius=None if locality is None else locality.radius,
+        half_width=None if locality is None else locality.half_width,
+        n_rows=int(inside.sum()),
+        share=float(inside.mean()),
+        n_used=int((view.used == i).sum()),
+        balance=target.balance(y[inside]),
+        score=target.measure(y[inside], own),
+        exterior_score=target.measure(y[inside], exterior),
+        linear_score=target.measure(y[inside], linear[inside]),
+        coef=local.coef,
+        coef_scale=local.coef_scale,
+        intercept=local.intercept,
+        intercept_scale=local.intercept_scale,
+        formula=local.formula(),
     )
-    if classification:
+
+
+def _linear_answers(target: Target, X: Array, y: AnyArray) -> AnyArray:
+    """What one linear model answers for each row, fitted to the other rows (in five parts; to all
+    of them where they are many).
+    """
+    linear, parts = target.simple_model(), min(_PARTS, len(y) // 2)
+    if target.stratify:
         labels, counts = np.unique(y, return_counts=True)
         if len(labels) < 2:
             return np.asarray(y)
         parts = min(_PARTS, int(counts.min()))
-    else:
-        parts = min(_PARTS, len(y) // 2)
     if parts < 2 or len(y) > _MANY:
-        return linear.fit(X, y).predict(X)
-    return cross_val_predict(
-        linear, X, y, cv=parts if classification else KFold(parts, shuffle=True, random_state=0)
-    )
-
-
-def _apart(model: LocalMixture, seen: Seen, i: int, j: int) -> Any:
-    if isinstance(model, LocalMixtureClassifier):
-        return (seen.score[i] > 0) != (seen.score[j] > 0)
-    return np.abs(seen.score[i] - seen.score[j]) > model.residual_scale_
-
-
-def _score(y: Any, said: Any, classification: bool) -> float | None:
-    if len(y) == 0:
-        return None
-    if classification:
-        return float(np.mean(y == said))
-    return float(np.sqrt(np.mean((np.asarray(y, dtype=float) - said) ** 2)))
-
-
-def _balance(model: LocalMixture, y: Any) -> dict[str, float]:
-    if isinstance(model, LocalMixtureClassifier):
-        return {
-            f"share of {label}": float(np.mean(y == label)) if len(y) else float("nan")
-            for label in model.classes_
-        }
-    values = np.asarray(y, dtype=float)
-    return {
-        "mean target": float(values.mean()) if len(values) else float("nan"),
-        "deviation of target": float(values.std()) if len(values) else float("nan"),
-    }
+        return np.asarray(linear.fit(X, y).predict(X))
+    shuffled = KFold(parts, shuffle=True, random_state=0)
+    folds = StratifiedKFold(parts) if target.stratify else shuffled
+    return np.asarray(cross_val_predict(linear, X, y, cv=folds))

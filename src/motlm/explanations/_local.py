@@ -1,30 +1,29 @@
-"""Each row: which localities contain it, what each model says, which one spoke and why, and what
-each feature contributed.
+"""Each row: which localities contain it, the answer of each model, which model is used and why,
+and what each feature contributes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from .._typing import AnyArray, Array, Integers
-from ..estimators import LocalMixture, LocalMixtureClassifier
+from .._typing import AnyArray, Array, Booleans, Integers
+from ..mixture import Mixture, View, mixture_of
 from ._common import (
-    Seen,
-    checked,
-    groups_of,
+    Entry,
     html_table,
+    item,
     number,
     one_row,
     plain,
-    region_name,
-    said_by,
     table_of,
     values_of,
+    warn_renamed,
 )
 
 __all__ = ["LocalExplanation", "RowExplanation", "explain_local"]
@@ -34,7 +33,7 @@ _BLOCK = 1024  # rows whose distances to the training rows are held at once
 
 @dataclass(frozen=True, eq=False)
 class RowExplanation:
-    """Why the model says what it says of one row.
+    """Why the model answers what it answers for one row.
 
     For a classifier a score is a linear score, positive for the second label; for a regressor it is
     a prediction.
@@ -46,14 +45,15 @@ class RowExplanation:
     values : dict
         Of each feature.
     prediction, score
-        What the model says, and the score behind it.
-    speaker, speaker_name : int, str
-        Index of the locality that spoke (n for the exterior, -1 for several), and its name.
+        The answer, and the score behind it.
+    model_used, model_name : int, str
+        Index of the model used (that of its locality, n for the exterior, -1 for several), and its
+        name.
     reason : str
-        Why it spoke.
+        Why it is used.
     models : tuple of dict
-        Of each locality and of the exterior: whether it applies, distance, radius, membership,
-        score and what it says.
+        Of each locality and of the exterior: whether it applies, distance, radius, depth (distance
+        / radius), membership, score and answer.
     contradicted : bool
         Whether applicable models contradict each other.
     reference, base : str, float
@@ -61,7 +61,7 @@ class RowExplanation:
     contributions : dict of float
         By feature; ``base`` plus their sum is the score.
     neighbors : tuple of dict
-        The nearest training rows for which the same model speaks, if `explain_local` was given
+        The nearest training rows for which the same model is used, if `explain_local` was given
         X_train.
 
     Examples
@@ -70,10 +70,12 @@ class RowExplanation:
     >>> from motlm.datasets import make_reg_case1
     >>> from motlm.explanations import explain_local
     >>> X, y = make_reg_case1(300, random_state=0)
-    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
-    >>> print(explain_local(mixture.fit(X, y), [[0.5]])[0])  # doctest: +ELLIPSIS
-    row 0: 0.2..., said by locality 0 (no other locality contains the row)
-        locality 0 says 0.2... (score 0.2...)
+    >>> model = LocalMixtureRegressor(
+    ...     points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0
+    ... ).fit(X, y)
+    >>> print(explain_local(model, [[0.5]])[0])  # doctest: +ELLIPSIS
+    row 0: 0.2..., decided by locality 0 (no other locality contains the row)
+        locality 0 gives 0.2...
         ... at the center of locality 0
         +0.2... x0 = 0.5
         = 0.2...
@@ -83,8 +85,8 @@ class RowExplanation:
     values: dict[str, Any]
     prediction: Any
     score: float
-    speaker: int  # index of the locality that spoke; n for the exterior, -1 for several
-    speaker_name: str
+    model_used: int  # index of its locality; n for the exterior, -1 for several
+    model_name: str
     reason: str
     models: tuple[dict[str, Any], ...]  # one for each locality and the exterior
     contradicted: bool
@@ -92,6 +94,24 @@ class RowExplanation:
     base: float  # score there
     contributions: dict[str, float]  # by feature; they add up to score - base
     neighbors: tuple[dict[str, Any], ...]
+
+    @property
+    def speaker(self) -> int:
+        """Deprecated: `model_used`."""
+        warn_renamed("RowExplanation.speaker", "model_used")
+        return self.model_used
+
+    @property
+    def speaker_name(self) -> str:
+        """Deprecated: `model_name`."""
+        warn_renamed("RowExplanation.speaker_name", "model_name")
+        return self.model_name
+
+    @property
+    def neighbours(self) -> tuple[dict[str, Any], ...]:
+        """Deprecated: `neighbors`."""
+        warn_renamed("RowExplanation.neighbours", "neighbors")
+        return self.neighbors
 
     def to_dict(self) -> dict[str, Any]:
         return dict(plain({name: getattr(self, name) for name in self.__dataclass_fields__}))
@@ -107,16 +127,14 @@ class RowExplanation:
             for name in order
         ]
 
+    @property
+    def _headline(self) -> str:
+        decided = f"decided by {self.model_name} ({self.reason})"
+        return f"row {self.row}: {number(self.prediction)}, {decided}"
+
     def __str__(self) -> str:
-        lines = [
-            f"row {self.row}: {number(self.prediction)}, said by {self.speaker_name}"
-            f" ({self.reason})"
-        ]
-        lines += [
-            f"    {one['model']} says {number(one['says'])} (score {number(one['score'])})"
-            for one in self.models
-            if one["applies"]
-        ]
+        lines = [self._headline]
+        lines += [f"    {_gives(one)}" for one in self.models if one["applies"]]
         if self.contradicted:
             lines.append("    applicable models contradict each other")
         lines.append(f"    {number(self.base)} at {self.reference}")
@@ -129,12 +147,11 @@ class RowExplanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        first, *_ = str(self).splitlines()
         warning = (
             "<p><b>Applicable models contradict each other.</b></p>" if self.contradicted else ""
         )
         return (
-            f"<p>{escape(first)}</p>{warning}{html_table(list(self.models))}<p>Score"
+            f"<p>{escape(self._headline)}</p>{warning}{html_table(list(self.models))}<p>Score"
             f" {escape(number(self.base))} at {escape(self.reference)},"
             f" and</p>{html_table(self._rows())}"
         )
@@ -151,9 +168,12 @@ class LocalExplanation:
     values : dict of ndarray
         The values of each feature.
     prediction, score, base : ndarray, (n_rows,)
-        What the model says of each row, the score behind it, and the score at the place that
-        contributions are relative to.
+        The answer for each row, the score behind it, and the score at the place that contributions
+        are relative to.
     contributions : ndarray, (n_rows, n_features)
+    view : View
+        Distances, memberships, scores of all models and the model used, as `Mixture.view` gives
+        them.
     contradicted : ndarray of bool, (n_rows,)
         Whether applicable models contradict each other.
     radius : ndarray, (n_localities,)
@@ -162,7 +182,7 @@ class LocalExplanation:
     reference : tuple of str
         For each model, what its contributions are relative to.
     nearest, nearest_distance : ndarray, (n_rows, n_neighbors), or None
-        Indices and distances of training rows for which the same model speaks; -1 and nan where
+        Indices and distances of training rows for which the same model is used; -1 and nan where
         there are no more.
 
     Examples
@@ -172,33 +192,52 @@ class LocalExplanation:
     >>> from motlm.explanations import explain_local
     >>> X, y = make_clf_case2(400, random_state=0)
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
-    >>> model = mixture.fit(X, y)
+    >>> model = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
+    ... ).fit(X, y)
     >>> explanation = explain_local(model, X[:5])
     >>> len(explanation), explanation.contributions.shape
     (5, (5, 2))
     >>> list(explanation.to_frame().columns[:3])
-    ['prediction', 'score', 'speaker']
+    ['prediction', 'score', 'model']
     """
 
     feature_names: tuple[str, ...]
     values: dict[str, AnyArray]
-    prediction: AnyArray  # (n_rows,)
-    score: Array  # (n_rows,)
     base: Array  # (n_rows,)
     contributions: Array  # (n_rows, n_features), of the user's own columns
-    seen: Seen
-    radius: Array  # (n_localities,)
-    contradicted: AnyArray
-    classes: AnyArray | None
-    reference: tuple[str, ...]  # for each model
-    nearest: (
-        Integers | None
-    )  # (n_rows, n_neighbors), indices of training rows; -1 where there are no more
+    view: View
+    reference: tuple[str, ...]  # for each model; the last is for several together
+    nearest: Integers | None  # (n_rows, n_neighbors), of the training rows; -1: there are no more
     nearest_distance: Array | None
 
+    @cached_property
+    def prediction(self) -> AnyArray:
+        """(n_rows,): labels, or predictions of a regression."""
+        return self.view.answer
+
+    @property
+    def score(self) -> Array:
+        """(n_rows,): the score behind each answer."""
+        return self.view.score
+
+    @cached_property
+    def contradicted(self) -> Booleans:
+        """(n_rows,): whether applicable models contradict each other."""
+        return self.view.contradicted
+
+    @property
+    def radius(self) -> Array:
+        """(n_localities,): between standardized rows."""
+        return self.view.mixture.geometry.radius
+
+    @property
+    def classes(self) -> AnyArray | None:
+        """The labels of a classification."""
+        return self.view.mixture.target.classes
+
     def __len__(self) -> int:
-        return len(self.prediction)
+        return len(self.view)
 
     def __iter__(self) -> Iterator[RowExplanation]:
         return (self[i] for i in range(len(self)))
@@ -207,85 +246,74 @@ class LocalExplanation:
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
         row = range(len(self))[row]
-        seen, n = self.seen, len(self.radius)
-        speaker = int(seen.speaker[row])
-        applicable = seen.applicable[:, row]
-        models = []
-        for i in range(n + 1):
-            ball = i < n
-            models.append(
-                {
-                    "model": region_name(i, n),
-                    "applies": bool(applicable[i]),
-                    "distance": float(seen.distance[i, row]) if ball else None,
-                    "radius": float(self.radius[i]) if ball else None,
-                    "depth": (
-                        float(seen.distance[i, row] / self.radius[i])
-                        if ball and self.radius[i] > 0
-                        else None
-                    ),
-                    "membership": float(seen.membership[i, row]) if ball else None,
-                    "score": float(seen.score[i, row]),
-                    "says": self._says(seen.score[i, row]),
-                }
-            )
-        neighbors: tuple[dict[str, Any], ...] = ()
-        if self.nearest is not None and self.nearest_distance is not None:
-            neighbors = tuple(
-                {"row": int(index), "distance": float(distance)}
-                for index, distance in zip(
-                    self.nearest[row], self.nearest_distance[row], strict=True
-                )
-                if index >= 0
-            )
+        view, mixture = self.view, self.view.mixture
+        used, n = int(view.used[row]), mixture.n_localities
+        contributions = zip(self.feature_names, self.contributions[row].tolist(), strict=True)
         return RowExplanation(
             row=row,
-            values={name: _item(column[row]) for name, column in self.values.items()},
-            prediction=_item(self.prediction[row]),
+            values={name: item(column[row]) for name, column in self.values.items()},
+            prediction=item(self.prediction[row]),
             score=float(self.score[row]),
-            speaker=speaker,
-            speaker_name=region_name(speaker, n),
-            reason=_reason(int(applicable[:n].sum()), speaker, n),
-            models=tuple(models),
+            model_used=used,
+            model_name=mixture.region_name(used),
+            reason=_reason(int(view.member[:, row].sum()), used, n),
+            models=tuple(self._model(i, row) for i in range(n + 1)),
             contradicted=bool(self.contradicted[row]),
-            reference=self.reference[speaker],
+            reference=self.reference[used],
             base=float(self.base[row]),
-            contributions={
-                name: float(value)
-                for name, value in zip(self.feature_names, self.contributions[row], strict=True)
-            },
-            neighbors=neighbors,
+            contributions=dict(contributions),
+            neighbors=self._neighbors(row),
         )
 
-    def _says(self, score: float) -> Any:
-        return float(score) if self.classes is None else _item(self.classes[int(score > 0)])
+    def _model(self, i: int, row: int) -> Entry:
+        """What one model gives for a row."""
+        view, mixture = self.view, self.view.mixture
+        local = i < mixture.n_localities
+        score = view.scores[i, row]
+        return Entry(
+            {
+                "model": mixture.region_name(i),
+                "applies": bool(view.applicable[i, row]),
+                "distance": float(view.distance[i, row]) if local else None,
+                "radius": float(self.radius[i]) if local else None,
+                "depth": self._depth(i, row),
+                "membership": float(view.membership[i, row]) if local else None,
+                "score": float(score),
+                "answer": item(mixture.target.answer(np.array([score]))[0]),
+            }
+        )
+
+    def _depth(self, i: int, row: int) -> float | None:
+        """Distance / radius, of a locality that contains rows."""
+        if not 0 <= i < len(self.radius) or self.radius[i] <= 0:
+            return None
+        return float(self.view.distance[i, row] / self.radius[i])
+
+    def _neighbors(self, row: int) -> tuple[dict[str, Any], ...]:
+        if self.nearest is None or self.nearest_distance is None:
+            return ()
+        found = zip(self.nearest[row].tolist(), self.nearest_distance[row].tolist(), strict=True)
+        return tuple({"row": index, "distance": away} for index, away in found if index >= 0)
 
     def to_frame(self) -> Any:
-        """A pandas table, one row for each row: what was said, by whom, how deep inside, and the
-        contributions.
+        """A pandas table, one line for each row: the answer, the model used, how deep inside its
+        locality the row lies, and the contributions.
         """
-        lines = []
-        n = len(self.radius)
-        for i in range(len(self)):
-            speaker = int(self.seen.speaker[i])
-            ball = 0 <= speaker < n
+        view, lines = self.view, []
+        for row in range(len(self)):
+            used = int(view.used[row])
+            local = 0 <= used < len(self.radius)
+            contributions = zip(self.feature_names, self.contributions[row].tolist(), strict=True)
             lines.append(
                 {
-                    "prediction": _item(self.prediction[i]),
-                    "score": float(self.score[i]),
-                    "speaker": region_name(speaker, n),
-                    "depth": (
-                        float(self.seen.distance[speaker, i] / self.radius[speaker])
-                        if ball
-                        else None
-                    ),
-                    "membership": float(self.seen.membership[speaker, i]) if ball else None,
-                    "contradicted": bool(self.contradicted[i]),
-                    "base": float(self.base[i]),
-                    **{
-                        f"contribution of {name}": float(v)
-                        for name, v in zip(self.feature_names, self.contributions[i], strict=True)
-                    },
+                    "prediction": item(self.prediction[row]),
+                    "score": float(self.score[row]),
+                    "model": view.mixture.region_name(used),
+                    "depth": self._depth(used, row),
+                    "membership": float(view.membership[used, row]) if local else None,
+                    "contradicted": bool(self.contradicted[row]),
+                    "base": float(self.base[row]),
+                    **{f"contribution of {name}": value for name, value in contributions},
                 }
             )
         return table_of(lines)
@@ -303,22 +331,29 @@ class LocalExplanation:
 
 
 def explain_local(
-    model: Any, X: Any, *, X_train: Any = None, n_neighbors: int = 3
+    model: Any,
+    X: Any,
+    *,
+    X_train: Any = None,
+    n_neighbors: int = 3,
+    n_neighbours: int | None = None,
 ) -> LocalExplanation:
-    """Why the model says what it says of each row.
+    """Why the model answers what it answers for each row.
 
-    The score is explained relative to the center of the locality that spoke (of the exterior model:
-    the average training row): the score there, plus coefficient times distance from it for each
-    column, is the score. Columns that encode one feature are added up.
+    The score is explained relative to the center of the locality used (of the exterior model: the
+    average training row): the score there, plus coefficient times distance from it for each column,
+    is the score. Columns that encode one feature are added up.
 
     Parameters
     ----------
-    model : fitted LocalMixtureClassifier or LocalMixtureRegressor
+    model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
     X : rows to explain
     X_train : rows, default=None
-        If given, the nearest of them for which the same model speaks are named.
+        If given, the nearest of them for which the same model is used are listed.
     n_neighbors : int, default=3
         How many of them.
+    n_neighbours : int, default=None
+        Deprecated: `n_neighbors`.
 
     Returns
     -------
@@ -331,10 +366,11 @@ def explain_local(
     >>> from motlm.explanations import explain_local
     >>> X, y = make_clf_case2(400, random_state=0)
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
-    >>> model = mixture.fit(X, y)
+    >>> model = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
+    ... ).fit(X, y)
     >>> explanation = explain_local(model, [[-1.4, 0.5], [0.0, -1.0]], X_train=X)
-    >>> [row.speaker_name for row in explanation], explanation.prediction
+    >>> [row.model_name for row in explanation], explanation.prediction
     (['locality 0', 'exterior'], array([1., 1.]))
     >>> row = explanation[0]
     >>> row.reason, len(row.neighbors)
@@ -345,44 +381,26 @@ def explain_local(
     >>> abs(row.base + sum(row.contributions.values()) - row.score) < 1e-9
     True
     """
-    model = checked(model)
+    mixture = mixture_of(model)
+    if n_neighbours is not None:
+        warn_renamed("explain_local(n_neighbours=)", "n_neighbors")
+        n_neighbors = n_neighbours
     if isinstance(X, Mapping) or getattr(X, "ndim", 2) == 1:  # a row by itself
-        X = one_row(model, X)
-    seen = Seen.of(model, X)
-    n = len(model.localities_)
-    coef = np.array([one.coef for one in (*model.localities_, model.exterior_)])
-    places = np.array([*(one.center for one in model.localities_), model._typical]).reshape(
-        n + 1, -1
-    )
-    at_places = _at_places(model, places)
-    together = np.flatnonzero(seen.speaker < 0)
-    speaker = np.where(seen.speaker < 0, n, seen.speaker)
-    parts = coef[speaker] * (seen.encoded - places[speaker])  # (n_rows, n_columns)
-    base = at_places[speaker]
-    for i in together:  # several speak by the mean of their scores
-        voices = np.flatnonzero(seen.applicable[:, i])
-        parts[i] = (coef[voices] * (seen.encoded[i] - places[voices])).mean(axis=0)
-        base[i] = at_places[voices].mean()
-    groups = groups_of(model._columns)
-    contributions = np.column_stack([parts[:, group.columns].sum(axis=1) for group in groups])
-    score = seen.spoken()
-    classification = isinstance(model, LocalMixtureClassifier)
-    nearest, distance = (
-        (None, None) if X_train is None else _neighbors(model, seen, X_train, n_neighbors)
-    )
+        X = one_row(mixture, X)
+    view = mixture.view(mixture.encode(X))
+    base, parts = _parts(view)
+    nearest, distance = None, None
+    if X_train is not None:
+        train = mixture.view(mixture.encode(X_train, "X_train"))
+        nearest, distance = _nearest(view, train, n_neighbors)
     return LocalExplanation(
-        feature_names=tuple(group.name for group in groups),
-        values=values_of(model, X),
-        prediction=said_by(model, score),
-        score=score,
+        feature_names=mixture.inputs.columns.names,
+        values=values_of(mixture, X),
         base=base,
-        contributions=contributions,
-        seen=seen,
-        radius=np.array([one.radius for one in model.localities_]),
-        contradicted=seen.contradicted(model),
-        classes=model.classes_ if classification else None,
+        contributions=mixture.inputs.contributions(parts),
+        view=view,
         reference=(
-            *(f"the center of locality {i}" for i in range(n)),
+            *(f"the center of locality {i}" for i in range(mixture.n_localities)),
             "the average training row",
             "the centers of these localities",
         ),
@@ -391,27 +409,52 @@ def explain_local(
     )
 
 
-def _at_places(model: LocalMixture, places: Array) -> Array:
-    """The score of each model at its own place, from standardized numbers, which keep their digits."""
-    units, varies, posterior = model._fitted.units, model._fitted.varies, model.posterior_
-    Z = units.standardized(places)[:, varies]
-    if model._fitted.points is None:
-        Z[:-1] = posterior.center
-    score = np.einsum("ij,ij->i", posterior.coef, Z) + posterior.intercept
-    return np.asarray(score * units.target_scale + units.target_center)
+def _parts(view: View) -> tuple[Array, Array]:
+    """The score of the model used at its own place, (n_rows,), and what each encoded column adds
+    to it, (n_rows, n_encoded); means over the models where several are used.
+    """
+    mixture = view.mixture
+    inputs, target, posterior = mixture.inputs, mixture.target, mixture.posterior
+    places = _places(mixture)
+    scores = np.einsum("ij,ij->i", posterior.coef, places) + posterior.intercept
+    at_places = target.in_units(scores)
+    features = inputs.features(inputs.standardize(view.encoded))
+    slopes = posterior.coef * target.scale
+    # several are used where the index is -1; the exterior's stand in for them until below
+    base, parts = at_places[view.used], slopes[view.used] * (features - places[view.used])
+    for row in np.flatnonzero(view.used < 0):
+        models = np.flatnonzero(view.applicable[:, row])
+        base[row] = at_places[models].mean()
+        parts[row] = (slopes[models] * (features[row] - places[models])).mean(axis=0)
+    encoded = np.zeros((len(view), len(inputs.varies)))
+    encoded[:, inputs.varies] = parts
+    return base, encoded
 
 
-def _neighbors(model: LocalMixture, seen: Seen, X_train: Any, count: int) -> tuple[Integers, Array]:
-    """The nearest training rows, in standardized units, for which the same model speaks."""
-    train = Seen.of(model, X_train)
-    units, varies = model._fitted.units, model._fitted.varies
-    Z, T = (units.standardized(one.encoded)[:, varies] for one in (seen, train))
+def _places(mixture: Mixture) -> Array:
+    """What contributions are relative to, (n_localities + 1, n_features): the centers, and the
+    average training row.
+
+    They are taken from standardized numbers, which keep their digits.
+    """
+    inputs = mixture.inputs
+    centers = mixture.geometry.centers(inputs, mixture.posterior)
+    places = inputs.standardize(np.concatenate([centers, inputs.typical[None]]))
+    for place, locus in zip(places, mixture.loci, strict=False):
+        place[locus.columns] = locus.center
+    return inputs.features(places)
+
+
+def _nearest(view: View, train: View, count: int) -> tuple[Integers, Array]:
+    """The nearest training rows, in standardized units, for which the same model is used."""
+    inputs = view.mixture.inputs
+    Z, T = (inputs.features(inputs.standardize(one.encoded)) for one in (view, train))
     nearest = np.full((len(Z), count), -1, dtype=np.intp)
     distance = np.full((len(Z), count), np.nan)
-    own, others = (_voices(one) for one in (seen, train))
-    for voice in np.unique(own, axis=0):
-        among = np.flatnonzero((others == voice).all(axis=1))
-        asked = np.flatnonzero((own == voice).all(axis=1))
+    own, others = _models_used(view), _models_used(train)
+    for models in np.unique(own, axis=0):
+        among = np.flatnonzero((others == models).all(axis=1))
+        asked = np.flatnonzero((own == models).all(axis=1))
         k = min(count, len(among))
         if k == 0:
             continue
@@ -430,21 +473,25 @@ def _neighbors(model: LocalMixture, seen: Seen, X_train: Any, count: int) -> tup
     return nearest, distance
 
 
-def _voices(seen: Seen) -> Integers:
-    """Who speaks for each row: one model, or where several do, all of them."""
-    several = seen.applicable.T.astype(int) * (seen.speaker < 0)[:, None]
-    return np.column_stack([seen.speaker, several])
+def _models_used(view: View) -> Integers:
+    """Of each row: the index of the model used, and where several are used, which."""
+    several = view.applicable.T.astype(int) * (view.used < 0)[:, None]
+    return np.column_stack([view.used, several])
 
 
-def _reason(containing: int, speaker: int, n: int) -> str:
-    if speaker < 0:
-        return f"{containing} localities contain the row, and speak by the mean of their scores"
-    if speaker == n:
+def _reason(containing: int, used: int, n: int) -> str:
+    if used < 0:
+        return "several localities contain the row; the mean of their scores is used"
+    if used == n:
         return "no locality contains the row"
     if containing == 1:
         return "no other locality contains the row"
-    return f"the nearest center of the {containing} localities that contain the row"
+    return f"its center is the nearest of the {containing} localities that contain the row"
 
 
-def _item(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+def _gives(model: Mapping[str, Any]) -> str:
+    """What a model that applies gives: its answer, and the score if that is something else."""
+    text = f"{model['model']} gives {number(model['answer'])}"
+    if model["answer"] == model["score"]:
+        return text
+    return f"{text} (score {number(model['score'])})"

@@ -1,30 +1,22 @@
-"""Model files: one JSON document, readable by people, exact to the last bit; loading it runs no code
-and checks everything.
+"""Model files: one JSON document, readable by people, exact to the last bit; loading it runs no
+code and checks everything.
+
+The schema is described in docs/files.md; documents of earlier schemas are brought up to date.
 """
 
-from __future__ import annotations
+from ._atomic import atomic_stream, write_atomically
+from ._document import Saved, from_document, read_model, save_model, to_document
+from ._text import checksum
+from ._upgrades import SCHEMA
 
-from dataclasses import dataclass
-from typing import Any
-
-from ..inputs import TableNotes
-from ..mixture import Mixture
-
-
-@dataclass(frozen=True)
-class Saved:
-    """What a file holds."""
-
-    estimator: str
-    parameters: dict[str, Any]
-    mixture: Mixture
-    table: TableNotes | None = None
-    certificate: Any = None
-
-
-def save_model(saved: Saved, path: Any, overwrite: bool = True) -> Any:
-    raise NotImplementedError
-
-
-def read_model(path: Any, make: Any) -> Any:
-    raise NotImplementedError
+__all__ = [
+    "SCHEMA",
+    "Saved",
+    "atomic_stream",
+    "checksum",
+    "from_document",
+    "read_model",
+    "save_model",
+    "to_document",
+    "write_atomically",
+]

@@ -40,8 +40,9 @@ class LocalitiesDisplay:
     >>> from motlm.plotting import LocalitiesDisplay
     >>> X, y = make_clf_case2(400, random_state=0)
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
-    >>> model = mixture.fit(X, y)
+    >>> model = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
+    ... ).fit(X, y)
     >>> display = LocalitiesDisplay.from_estimator(model, X, y, grid_resolution=50)
     >>> len(display.circles), display.ax_.get_xlabel(), display.ax_.get_ylabel()
     (3, 'x0', 'x1')

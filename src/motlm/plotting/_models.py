@@ -35,8 +35,10 @@ class RegressionDisplay:
     >>> from motlm.datasets import make_reg_case1
     >>> from motlm.plotting import RegressionDisplay
     >>> X, y = make_reg_case1(300, random_state=0)
-    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0)
-    >>> display = RegressionDisplay.from_estimator(mixture.fit(X, y), X, y)
+    >>> model = LocalMixtureRegressor(
+    ...     points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0
+    ... ).fit(X, y)
+    >>> display = RegressionDisplay.from_estimator(model, X, y)
     >>> len(display.balls), display.interval_name
     (1, '± 2 root mean squared errors of training')
     >>> plt.close(display.figure_)
@@ -214,8 +216,9 @@ class CoefficientsDisplay:
     >>> from motlm.plotting import CoefficientsDisplay
     >>> X, y = make_clf_case2(400, random_state=0)
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
-    >>> model = mixture.fit(X, y)
+    >>> model = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
+    ... ).fit(X, y)
     >>> display = CoefficientsDisplay.from_estimator(model)
     >>> display.coef.shape, display.names
     ((4, 2), ['locality 0', 'locality 1', 'locality 2', 'exterior'])
@@ -331,8 +334,9 @@ class ContributionsDisplay:
     >>> from motlm.plotting import ContributionsDisplay
     >>> X, y = make_clf_case2(400, random_state=0)
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
-    >>> model = mixture.fit(X, y)
+    >>> model = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
+    ... ).fit(X, y)
     >>> display = ContributionsDisplay.from_estimator(model, [[-1.4, 0.5]])
     >>> display.names
     ['x1 = 0.5', 'x0 = -1.4']

@@ -36,8 +36,10 @@ class PathDisplay:
     >>> from motlm.datasets import make_reg_case1
     >>> from motlm.plotting import PathDisplay
     >>> X, y = make_reg_case1(300, random_state=0)
-    >>> mixture = LocalMixtureRegressor(points_of_interest=[[0.0189]], inverse_temperature=[1, 16], n_starts=1, random_state=0)
-    >>> display = PathDisplay.from_estimator(mixture.fit(X, y))
+    >>> model = LocalMixtureRegressor(
+    ...     points_of_interest=[[0.0189]], inverse_temperature=[1, 16], n_starts=1, random_state=0
+    ... ).fit(X, y)
+    >>> display = PathDisplay.from_estimator(model)
     >>> display.value, sorted(record.inverse_temperature for record in display.records)
     ('held_out_score', [1.0, 16.0])
     >>> plt.close(display.figure_)

@@ -16,8 +16,8 @@ from sklearn.utils.validation import column_or_1d
 
 from ..errors import InputError, MissingPackageError
 from ..explanations import explain_global
-from ..explanations._common import checked
 from ..files import write_atomically
+from ..mixture import mixture_of
 from ._payload import payload
 
 __all__ = ["render"]
@@ -34,17 +34,17 @@ def render(
     max_rows: int = 1000,
     overwrite: bool = True,
 ) -> Path:
-    """Write a report: what the model is, how good, what each local model says, and a form to try a
-    case.
+    """Write a report: what the model is, how good it is, the formula of each local model, and a
+    form to try a case.
 
     The file needs no network and holds all that it shows. Rows of X are in it only if asked for;
     without them it holds ranges and shares for each region.
 
     Parameters
     ----------
-    model : fitted LocalMixtureClassifier or LocalMixtureRegressor
-    X, y : rows and targets that speak for the model
-        Rows that it has not seen tell more.
+    model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
+    X, y : rows and targets
+        That the model is judged on; rows not used for fitting tell more.
     path : str or Path
         Of the HTML file.
     title : str
@@ -69,8 +69,9 @@ def render(
     >>> from motlm.report import render
     >>> X, y = make_clf_case2(400, random_state=0)
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> mixture = LocalMixtureClassifier(points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0)
-    >>> model = mixture.fit(X, y)
+    >>> model = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
+    ... ).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = render(model, X, y, Path(folder) / "report.html", title="Three balls")
     ...     "Three balls" in path.read_text(encoding="utf-8")
@@ -82,21 +83,20 @@ def render(
         raise MissingPackageError(
             "reports need Jinja2 and plotly: pip install 'motlm[report]'"
         ) from error
-    model, place = checked(model), Path(path)
+    mixture, place = mixture_of(model), Path(path)
     if place.is_dir() or (place.exists() and not overwrite):
         write_atomically(place, "", overwrite)  # says what is wrong before anything is computed
-    y = column_or_1d(y, warn=True)
+    y = np.asarray(column_or_1d(y, warn=True))
     if len(y) == 0:
         raise InputError("a report needs rows; X and y are empty.")
-    content = payload(
-        model, X, np.asarray(y), explain_global(model, X, y), title, include_rows, max_rows
-    )
+    explanation = explain_global(model, X, y)
+    content = payload(mixture, X, y, explanation, title, include_rows, max_rows)
     nonce = secrets.token_urlsafe(16)
     template = Environment(autoescape=True).from_string(_part("template.html"))
     text = template.render(
         nonce=nonce,
         style=_part("page.css"),
-        script=_part("page.js"),
+        script=_part("model.js") + _part("page.js"),
         plotly=_plotly(),
         data=_embedded(content),
         **content,

@@ -1,10 +1,11 @@
 """Reference values of theta, upsilon and their partials, in arbitrary precision; writes
-vicinity.json beside itself.
+membership.json beside itself.
 
-    python tests/reference/make_vicinity_reference.py          (needs python-flint; about half an
+    python tests/reference/make_membership_reference.py          (needs python-flint; about half an
     hour on one core)
 
-upsilon is integrated from its definition, P(|u| <= radius) = int P(radius >= r) f(r) dr with f the density of |u|, by
+upsilon is integrated from its definition, P(|u| <= radius) = int P(radius >= r) f(r) dr with f the
+density of |u|, by
 composite Gauss-Legendre rules in Arb's ball arithmetic (rounding errors are enclosed; the rule's
 own error is checked by a second rule of another order). The partials are central differences of
 that integral, taken with 42 digits so that 20 or so of them survive. Nothing here is shared with
@@ -45,7 +46,9 @@ def hankel(order, z):
 
 
 def density(n_features, scale, distance, r):
-    """Density of |u|, u ~ N(distance e_1, scale^2 I), with z^-a I_a(z) written so that enclosures stay narrow."""
+    """Density of |u|, u ~ N(distance e_1, scale^2 I), with z^-a I_a(z) written so that enclosures
+    stay narrow.
+    """
     d, e = n_features, acb(scale)
     half = acb(d) / 2
     z = distance * r / (e * e)
@@ -134,7 +137,7 @@ def record(case):
 
 
 def cases(n, seed=0):
-    """Parameters drawn log-uniformly, distances mostly where membership changes; then the corners."""
+    """Parameters drawn log-uniformly, distances mostly where membership changes; and corners."""
     draw = random.Random(seed)
     chosen = []
 
@@ -193,7 +196,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--points", type=int, default=300)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", default=str(HERE / "vicinity.json"))
+    parser.add_argument("--out", default=str(HERE / "membership.json"))
     options = parser.parse_args()
     todo = cases(options.points) + sharp_cases(options.points // 5)
     done = []

@@ -1,7 +1,7 @@
 """Prints how far theta and upsilon, and their partials, are from the reference values in
-vicinity.json.
+membership.json.
 
-    python tests/reference/vicinity_accuracy.py
+    python tests/reference/membership_accuracy.py
 
 Values: largest absolute error. Partials: largest error relative to the partial's largest size over
 distance (found on a grid that covers the whole change of membership; where that size is below 1e-12
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from motlm.vicinity import theta_and_partials, upsilon_and_partials
+from motlm.membership import theta_and_partials, upsilon_and_partials
 
-RECORDS = json.loads((Path(__file__).parent / "vicinity.json").read_text())
+RECORDS = json.loads((Path(__file__).parent / "membership.json").read_text())
 UPSILON = ("value", "by_distance", "by_center_scale", "by_shape", "by_rate")
 THETA = ("theta", "theta_by_distance", "theta_by_shape", "theta_by_rate")
 NEGLIGIBLE = 1e-12

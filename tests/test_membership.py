@@ -2,22 +2,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference.vicinity_accuracy import RECORDS, errors
+from reference.membership_accuracy import RECORDS, errors
 from scipy.integrate import quad
 from scipy.stats import gamma, ncx2
 
-from motlm.vicinity import (
+from motlm.lookup import Lookup, half_distance
+from motlm.membership import (
     LIMITS,
-    Lookup,
-    half_distance,
     theta,
     theta_and_partials,
     theta_tables,
     upsilon,
     upsilon_and_partials,
-    upsilon_qmc,
     upsilon_tables,
 )
+from motlm.reproduction import upsilon_qmc
 
 
 def test_reference_covers_the_range() -> None:

@@ -1,0 +1,36 @@
+"""Names of the release before: they keep working for one release, with a warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+__all__ = ["forward", "warn_of"]
+
+
+def warn_of(old: str, new: str, stacklevel: int = 3) -> None:
+    """Say what a name is now."""
+    warnings.warn(
+        f"{old} is now {new}; the old name goes away in the next release.",
+        FutureWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def forward(
+    old: str, names: Mapping[str, tuple[ModuleType, str]] | None = None, *modules: ModuleType
+) -> Callable[[str], Any]:
+    """A `__getattr__` for a module: names that moved to these modules, or that changed."""
+    moved = {name: (module, name) for module in modules for name in module.__all__}
+    moved |= names or {}
+
+    def get(name: str) -> Any:
+        if name not in moved:
+            raise AttributeError(f"module {old!r} has no attribute {name!r}")
+        module, new = moved[name]
+        warn_of(f"{old}.{name}", f"{module.__name__}.{new}")
+        return getattr(module, new)
+
+    return get

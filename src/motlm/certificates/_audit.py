@@ -1,0 +1,166 @@
+"""audit: certify a model that exists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import AnyArray
+from ._checks import (
+    check_labels,
+    check_numbers,
+    check_task,
+    code_labels,
+    predict,
+    read_targets,
+    refuse_idle,
+    renamed,
+    size_of_errors,
+)
+from ._evidence import Evidence
+from ._guards import note_order, note_shift, refuse_training_rows, refuse_weights
+from ._issue import make_certificate, share_out, tell
+from ._models import core_of, model_hash
+from ._observe import encode, look, observe_unlabeled
+from ._records import POPULATION, Observed, Options, Rival, Sizes, Subject, Training, Words
+from ._statements import Certificate
+
+__all__ = ["audit"]
+
+
+def audit(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    delta: float = 0.05,
+    spend: Mapping[str, float] | str | None = None,
+    tolerance: float | None = None,
+    clip: float | None = None,
+    coverage: float = 0.9,
+    marginal: bool = False,
+    rival: Any = None,
+    X_unlabeled: Any = None,
+    population: str = POPULATION,
+    random_state: int = 0,
+    sample_weight: Any = None,
+    X_unlabelled: Any = None,
+) -> Certificate:
+    """Certify a model that exists, on rows that were not used for fitting it.
+
+    Parameters
+    ----------
+    model : fitted motlm estimator, or any fitted scikit-learn classifier or regressor
+        A motlm model stores a fingerprint of the rows it was fitted on, and refuses them. Of other
+        models it is taken on trust.
+    X, y : rows and targets
+    rival : fitted predictor, default=None
+        Another model, to certify the gain over it.
+    delta, spend, tolerance, clip, coverage, marginal, X_unlabeled, population, random_state, \
+sample_weight, X_unlabelled
+        As in `certify`. For other models than motlm's, tolerance and clip must be given.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    A model of another kind, on rows that it was not fitted on:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from motlm.certificates import audit
+    >>> from motlm.datasets import make_twonorm
+    >>> X, y = make_twonorm(800, random_state=0)
+    >>> model = LogisticRegression().fit(X[:400], y[:400])
+    >>> certificate = audit(model, X[400:], y[400:], spend={"hold-out": 0.05})
+    >>> statement = certificate["hold-out"]
+    >>> statement.errors, statement.n_rows, round(statement.value, 3)
+    (8, 400, 0.036)
+
+    The bound is Clopper and Pearson's:
+
+    >>> from motlm.bounds import clopper_pearson
+    >>> bool(statement.value == clopper_pearson(statement.errors, statement.n_rows, 0.05))
+    True
+    """
+    refuse_weights(sample_weight)
+    X_unlabeled = renamed("X_unlabelled", X_unlabelled, "X_unlabeled", X_unlabeled)
+    delta, coverage, random_state = check_numbers(delta, coverage, random_state)
+    options = Options(
+        tolerance, clip, coverage, marginal, X_unlabeled, population, seed=random_state
+    )
+    evidence = _gather(model, X, y, rival, options)
+    spent = share_out(evidence, delta, spend)
+    certificate = make_certificate(evidence, spent, delta, spend != "each")
+    tell(evidence.words.notes, stacklevel=2)
+    return certificate
+
+
+def _gather(model: Any, X: Any, y: Any, rival: Any, options: Options) -> Evidence:
+    """The answers on rows that the model, if it is ours, has not been fitted on."""
+    check_is_fitted(model)
+    y = read_targets(X, y)
+    classification = check_task(model)
+    if classification:
+        refuse_idle(tolerance=options.tolerance, clip=options.clip)
+    else:
+        refuse_idle(X_unlabeled=options.X_unlabeled, rival=rival)
+    subject = _describe(model, classification)
+    observed, notes = _observe(subject, X, y, rival, options.X_unlabeled)
+    mixture = subject.mixture
+    scale = None if classification or mixture is None else float(mixture.target.tolerance)
+    sizes = Sizes(
+        size_of_errors("tolerance", options.tolerance, 2.0, scale),
+        size_of_errors("clip", options.clip, 4.0, scale),
+        options.coverage,
+        options.marginal,
+    )
+    words = Words(
+        options.population,
+        "rows of the audit",
+        f"audit on {len(y)} rows, seed {options.seed}",
+        tuple(note for note in notes if note),
+        on_trust=mixture is None,
+    )
+    return Evidence(subject, observed, sizes, words, options.seed)
+
+
+def _describe(model: Any, classification: bool) -> Subject:
+    """The model, and what it stores about the rows of its fit."""
+    core, training = core_of(model), Training()
+    if core is not None:
+        target, fingerprint = core.mixture_.target, core.mixture_.provenance.fingerprint
+        mean, scale = fingerprint.target_mean, fingerprint.target_scale
+        if target.classes is None:
+            training = Training(mean=mean, scale=scale)
+        else:
+            training = Training(majority=target.classes[int(mean > 0)])
+    return Subject(model, core, classification, model_hash(model), training)
+
+
+def _observe(
+    subject: Subject, X: Any, y: AnyArray, rival: Any, X_unlabeled: Any
+) -> tuple[Observed, list[str | None]]:
+    model, mixture = subject.model, subject.mixture
+    rivals = () if rival is None else (Rival("the rival", predict(rival, X)),)
+    if mixture is None:
+        observe_unlabeled(subject, X_unlabeled)
+        codes = code_labels(y, np.unique(y) if subject.classification else None)
+        return Observed(y, predict(model, X), rivals), [note_order(X, codes)]
+    encoded, notes = encode(subject, X)
+    codes = check_labels(mixture.target, y)
+    fingerprint = mixture.provenance.fingerprint
+    notes += [
+        refuse_training_rows(fingerprint, encoded, codes),
+        note_shift(fingerprint, codes),
+        note_order(X, codes),
+    ]
+    unlabeled, told = observe_unlabeled(subject, X_unlabeled, encoded)
+    used, contradicted = look(mixture, encoded)
+    answers = predict(model, X, quiet=True)
+    observed = Observed(y, answers, rivals, encoded, codes, used, contradicted, unlabeled)
+    return observed, notes + told

@@ -1,0 +1,268 @@
+"""certify: fit on some rows, certify on the others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from .._typing import AnyArray, Array
+from ..errors import CertificateError, InputError, UnknownCategoryError
+from ..fingerprints import row_keys
+from ._checks import (
+    check_labels,
+    check_numbers,
+    check_task,
+    code_labels,
+    predict,
+    read_targets,
+    refuse_idle,
+    renamed,
+    size_of_errors,
+)
+from ._evidence import Evidence
+from ._guards import note_duplicates, note_order, note_shift, refuse_weights
+from ._issue import Certified, issue
+from ._models import core_of, model_hash, rows_of_core
+from ._observe import encode, look, observe_unlabeled
+from ._randomized import Randomized
+from ._records import POPULATION, Observed, Options, Rival, Sizes, Subject, Training, Words
+
+__all__ = ["DEFAULT_SEALED", "certify", "seal", "split"]
+
+DEFAULT_SEALED = 0.3
+"""Share of the rows that is sealed, by `certify`, `split` and the command line."""
+
+
+def certify(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    delta: float = 0.05,
+    sealed: float = DEFAULT_SEALED,
+    spend: Mapping[str, float] | str | None = None,
+    tolerance: float | None = None,
+    clip: float | None = None,
+    coverage: float = 0.9,
+    marginal: bool = False,
+    X_unlabeled: Any = None,
+    population: str = POPULATION,
+    random_state: int = 0,
+    sample_weight: Any = None,
+    X_unlabelled: Any = None,
+) -> Certified:
+    """Fit on some rows, keep the others sealed until the end, and certify what is fitted on them.
+
+    Parameters
+    ----------
+    estimator : a motlm estimator, a Pipeline that ends in one, or any scikit-learn classifier or \
+regressor
+        It is cloned. Everything that it learns (columns, units, centers, n_localities, lambda) it
+        learns from the unsealed rows.
+    X, y : rows and targets
+        Independent rows from the population of interest.
+    delta : float, default=0.05
+        The probability with which the certificate may be wrong.
+    sealed : float, default=0.3
+        Share of the rows that is sealed.
+    spend : None, "each" or mapping of statement to delta, default=None
+        How delta is shared out. None: by default shares, such that all statements hold together.
+        "each": every statement at delta, by itself. A mapping makes only the statements it names:
+        "hold-out", "any rule", "one draw", "silent error", "ambiguity", "per locality", "gain"; of
+        regression "tolerance", "squared error", "explained", "interval", "any rule", "one draw".
+    tolerance : float, default=None
+        Of regression: the error that is still acceptable, in the units of y. None is twice the root
+        mean squared error that is expected from the unsealed rows, of which some are held out for
+        it.
+    clip : float, default=None
+        Of regression: errors are counted up to this size. None is four such errors.
+    coverage : float, default=0.9
+        Of regression: the share of outcomes that a prediction interval has to contain.
+    marginal : bool, default=False
+        Whether intervals hold on average over sealed rows only (and need fewer of them), not with
+        confidence 1 - delta.
+    X_unlabeled : rows without targets, default=None
+        Further rows from the population, on which contradictions are counted too.
+    population : str
+        What the cases are called in the sentences.
+    random_state : int, default=0
+        Seed of the split, of the one draw and of the order of the bets. Fix it before you look at
+        any result.
+    sample_weight : None
+        Certificates count rows; weights are refused.
+    X_unlabelled : rows without targets, default=None
+        The old name of X_unlabeled, accepted for one release.
+
+    Returns
+    -------
+    Certified
+        With `model`, `certificate`, `drawn` and `gibbs`. The mixture keeps the certificate, too, as
+        `certificate_`.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.certificates import certify
+    >>> from motlm.datasets import make_clf_case1
+    >>> X, y = make_clf_case1(random_state=0)
+    >>> mixture = LocalMixtureClassifier(points_of_interest=[[-1, 0], [1, 0]], random_state=0)
+    >>> model, certificate = certify(mixture, X, y)
+    >>> print(certificate.headline)  # doctest: +ELLIPSIS
+    With 98 % confidence over the draw of the ... sealed rows, this fixed model errs on at most ...
+    """
+    refuse_weights(sample_weight)
+    X_unlabeled = renamed("X_unlabelled", X_unlabelled, "X_unlabeled", X_unlabeled)
+    delta, coverage, random_state = check_numbers(delta, coverage, random_state)
+    options = Options(
+        tolerance, clip, coverage, marginal, X_unlabeled, population, seed=random_state
+    )
+    return issue(seal(estimator, X, y, sealed, options), delta, spend, stacklevel=2)
+
+
+def split(
+    n_rows: int, sealed: float = DEFAULT_SEALED, random_state: int = 0
+) -> tuple[AnyArray, AnyArray]:
+    """Which rows `certify` fits on, and which it keeps sealed: indices, in order.
+
+    Whatever is done to a table before `certify` may look at the first only, such as computing the
+    values that replace missing ones.
+
+    Parameters
+    ----------
+    n_rows : int
+    sealed : float, default=0.3
+        Share of the rows that is sealed.
+    random_state : int, default=0
+        Seed of the split.
+
+    Returns
+    -------
+    first, kept : ndarray of int
+        The rows to fit on, and the sealed ones.
+
+    Examples
+    --------
+    >>> from motlm.certificates import split
+    >>> split(10, random_state=0)
+    (array([0, 1, 3, 5, 7, 8, 9]), array([2, 4, 6]))
+    """
+    order = np.random.default_rng(random_state).permutation(n_rows)
+    n_sealed = round(sealed * n_rows)
+    if not 1 <= n_sealed < n_rows:
+        raise CertificateError(
+            f"{n_rows} rows cannot be split into some to fit on and some to seal; give more rows."
+        )
+    return np.sort(order[n_sealed:]), np.sort(order[:n_sealed])
+
+
+def seal(estimator: Any, X: Any, y: Any, sealed: float, options: Options) -> Evidence:
+    """Split, fit, and look at the answers on the sealed rows."""
+    if not 0 < sealed < 1:
+        raise InputError(f"sealed must be a number between 0 and 1; got {sealed!r}.")
+    y, seed = read_targets(X, y), options.seed
+    first, kept = split(len(y), sealed, seed)
+    X0, y0, X1, y1 = _safe_indexing(X, first), y[first], _safe_indexing(X, kept), y[kept]
+    classification = check_task(estimator)
+    if classification:
+        refuse_idle(tolerance=options.tolerance, clip=options.clip)
+    else:
+        refuse_idle(X_unlabeled=options.X_unlabeled)
+    model = clone(estimator).fit(X0, y0)
+    subject = _describe(model, X0, y0, classification)
+    classes = np.unique(y0) if classification else None
+    notes = [
+        note_order(X, code_labels(y, classes)),
+        note_shift(code_labels(y0, classes), code_labels(y1, classes)),
+    ]
+    observed, told = _observe(subject, X1, y1, y0, options.X_unlabeled)
+    scale = None if classification else _typical_error(estimator, subject, X0, y0, seed)
+    sizes = Sizes(
+        size_of_errors("tolerance", options.tolerance, 2.0, scale),
+        size_of_errors("clip", options.clip, 4.0, scale),
+        options.coverage,
+        options.marginal,
+    )
+    protocol = f"split of {len(y)} rows: {len(first)} to fit on, {len(kept)} sealed, seed {seed}"
+    words = Words(
+        options.population, "sealed rows", protocol, tuple(note for note in notes + told if note)
+    )
+    randomized = None
+    if subject.core is not None:
+        randomized = Randomized(subject, observed, sizes, seed)
+    return Evidence(subject, observed, sizes, words, seed, randomized)
+
+
+def _describe(model: Any, X0: Any, y0: AnyArray, classification: bool) -> Subject:
+    """The fitted model, and what the rows of the fit are like."""
+    mean = scale = majority = encoded = codes = None
+    if classification:
+        classes, counts = np.unique(y0, return_counts=True)
+        majority = classes[int(counts.argmax())]
+    else:
+        mean, scale = float(np.mean(y0)), float(np.std(y0))
+    core = core_of(model)
+    if core is not None:
+        encoded = core.mixture_.encode(rows_of_core(model, X0))
+        codes = core.mixture_.target.code(y0)
+    training = Training(encoded, codes, mean, scale, majority)
+    return Subject(model, core, classification, model_hash(model), training)
+
+
+def _observe(
+    subject: Subject, X1: Any, y1: AnyArray, y0: AnyArray, X_unlabeled: Any
+) -> tuple[Observed, list[str | None]]:
+    """The answers on the sealed rows, and notes."""
+    mixture, training = subject.mixture, subject.training
+    if mixture is None or training.encoded is None or training.codes is None:
+        observe_unlabeled(subject, X_unlabeled)
+        return Observed(y1, predict(subject.model, X1)), []
+    try:
+        encoded, notes = encode(subject, X1, "the sealed rows")
+    except UnknownCategoryError as error:
+        text = f"a category occurs among the sealed rows only: {error.text}"
+        raise CertificateError(text, error.advice) from error
+    codes = check_labels(mixture.target, y1)
+    known = row_keys(training.encoded, training.codes)
+    notes.append(note_duplicates(known, row_keys(encoded, codes)))
+    unlabeled, told = observe_unlabeled(subject, X_unlabeled, training.encoded, encoded)
+    rivals: tuple[Rival, ...] = ()
+    if subject.classification:
+        simple = mixture.target.simple_model().fit(training.encoded, y0)
+        rivals = (Rival("one linear model for all rows", simple.predict(encoded)),)
+    used, contradicted = look(mixture, encoded)
+    answers = predict(subject.model, X1, quiet=True)
+    observed = Observed(y1, answers, rivals, encoded, codes, used, contradicted, unlabeled)
+    return observed, notes + told
+
+
+def _typical_error(
+    estimator: Any, subject: Subject, X0: Any, y0: AnyArray, seed: int
+) -> float:
+    """The root mean squared error to expect, from the rows used for fitting alone: of rows that are
+    held out of a fit, if larger.
+    """
+    scale = float(np.std(y0))
+    inside = _root_mean_square(predict(subject.model, X0) - y0)
+    path = () if subject.mixture is None else subject.mixture.provenance.path
+    scores = [one.held_out_score for one in path if one.held_out_score is not None]
+    if scores:  # the choice of n and lambda has held some out
+        return max(inside, scale * float(np.sqrt(max(1.0 - max(scores), 0.0))))
+    part = np.random.default_rng(seed).permutation(len(y0))
+    some, rest = part[: len(y0) // 3], part[len(y0) // 3 :]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again = clone(estimator).fit(_safe_indexing(X0, rest), y0[rest])
+            outside = _root_mean_square(predict(again, _safe_indexing(X0, some)) - y0[some])
+    except ValueError:  # too few rows, or categories, for a fit to two thirds of them
+        outside = scale
+    return max(inside, outside)
+
+
+def _root_mean_square(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2)))

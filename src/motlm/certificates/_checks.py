@@ -1,0 +1,146 @@
+"""What the public functions are given: checked, and as plain numbers."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.validation import _num_samples, check_consistent_length, column_or_1d
+
+from .._typing import AnyArray, Array
+from ..errors import CertificateError, InputError, InputTypeError, MotlmWarning
+from ..frames import is_missing
+from ..targets import Target
+
+__all__ = [
+    "check_labels",
+    "check_numbers",
+    "check_task",
+    "code_labels",
+    "predict",
+    "read_targets",
+    "refuse_idle",
+    "renamed",
+    "size_of_errors",
+]
+
+
+def check_numbers(delta: Any, coverage: Any, random_state: Any) -> tuple[float, float, int]:
+    """As plain numbers, which the certificate can keep."""
+    for name, value in (("delta", delta), ("coverage", coverage)):
+        if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
+            raise InputError(f"{name} must be a number between 0 and 1; got {value!r}.")
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
+        raise InputError(
+            "random_state must be an integer >= 0, which the certificate records; got"
+            f" {random_state!r}."
+        )
+    return (
+        float(np.format_float_positional(delta)),
+        float(np.format_float_positional(coverage)),
+        int(random_state),
+    )
+
+
+def check_task(model: Any) -> bool:
+    """Whether it is a classifier; an error for what is not a regressor either."""
+    if not (is_classifier(model) or is_regressor(model)):
+        raise InputTypeError(
+            f"certificates are for classifiers and regressors; got a {type(model).__name__}."
+        )
+    return bool(is_classifier(model))
+
+
+def refuse_idle(**given: Any) -> None:
+    """Options that would be ignored."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} is not used in certifying this kind of model; leave it out.")
+
+
+def renamed(before: str, value: Any, now: str, new_value: Any) -> Any:
+    """The value of a keyword that was renamed: the old name is accepted for one release."""
+    if value is None:
+        return new_value
+    if new_value is not None:
+        raise InputError(f"{before} is the old name of {now}; give {now} alone.")
+    warnings.warn(
+        f"{before} is now {now}; the old name is removed in the next release.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return value
+
+
+def read_targets(X: Any, y: Any) -> AnyArray:
+    """One finite target for each row."""
+    y = np.asarray(column_or_1d(y, warn=True))
+    check_consistent_length(X, y)
+    if _num_samples(X) == 0:
+        raise CertificateError("there are no rows to certify on.")
+    missing = np.zeros(len(y), dtype=bool)
+    if y.dtype == object:
+        missing = is_missing(y)
+    elif y.dtype.kind == "f":
+        missing = ~np.isfinite(y)
+    if missing.any():
+        raise CertificateError(
+            f"y has {int(missing.sum())} missing or infinite values, the first at row"
+            f" {int(np.flatnonzero(missing)[0])}; a case without an outcome certifies nothing."
+            " Leave such rows out of the population, and say so."
+        )
+    return y
+
+
+def code_labels(y: AnyArray, classes: AnyArray | None) -> Array:
+    """Targets as numbers: -1 and +1 for two labels, positions in the list for more."""
+    if classes is None:
+        return np.asarray(y, dtype=float)
+    if len(classes) == 2:
+        return np.where(y == classes[1], 1.0, -1.0)
+    return np.searchsorted(classes, y).astype(float)
+
+
+def check_labels(target: Target, y: AnyArray) -> Array:
+    """Codes of the targets; an error for a label that the model was not fitted on."""
+    if target.classes is not None:
+        strange = ~np.isin(y, target.classes)
+        if strange.any():
+            raise CertificateError(
+                f"the label {y[strange].tolist()[0]!r} is not among those that the model was fitted"
+                f" on, {target.classes.tolist()}; give more rows, or leave such rows out of the"
+                " population, and say so."
+            )
+    return target.code(y)
+
+
+def predict(model: Any, X: Any, quiet: bool = False) -> AnyArray:
+    """The model's answers, one for each row; `quiet` if the rows' warnings were given before."""
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", MotlmWarning)
+        answers = np.asarray(column_or_1d(np.asarray(model.predict(X))))
+    check_consistent_length(X, answers)
+    if answers.dtype.kind == "f" and not np.isfinite(answers).all():
+        row = int(np.flatnonzero(~np.isfinite(answers))[0])
+        raise CertificateError(
+            f"the model predicts {answers[row]} for row {row}; a model that does not answer cannot"
+            " be certified."
+        )
+    return answers
+
+
+def size_of_errors(
+    name: str, given: float | None, multiple: float, scale: float | None
+) -> float | None:
+    """Given, or a multiple of the typical error with four digits, so that it can be quoted in
+    full.
+    """
+    if given is None:
+        return float(f"{multiple * scale:.4g}") if scale else None
+    if not (isinstance(given, Real) and np.isfinite(float(given)) and float(given) > 0.0):
+        raise InputError(f"{name} must be a number > 0, in the units of y; got {given!r}.")
+    return float(given)

@@ -1,0 +1,138 @@
+"""PAC-Bayes on rows that were not used for fitting: the prior learned from the rows of the fit, and
+what the others make of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array, Booleans
+from ..bounds import best_c
+from ..fingerprints import Fingerprint
+from ..fitting import count_rows
+from ..losses import Loss
+from ..mixture import Mixture
+from ..optimize import Solution
+from ..posterior import Posterior, Prior
+from ..problem import Table
+from . import _distributions as distributions
+from ._models import replace_core, replace_mixture
+from ._records import Observed, Sizes, Subject
+
+__all__ = ["DrawnModel", "LearnedPrior", "Randomized"]
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPrior:
+    """The prior, learned from the rows used for fitting."""
+
+    mixture: Mixture  # with its centers fixed
+    loss: Loss
+    posterior: Posterior  # in the role of the prior
+    risk: float  # to be expected, from the rows used for fitting
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnModel:
+    """The one model that was drawn, its numbers, and the rows on which it errs."""
+
+    model: Any
+    draw: distributions.Draw
+    errs: Booleans
+
+
+class Randomized:
+    """Random models around a fitted one. All is computed when it is asked for, and once for each
+    delta.
+    """
+
+    def __init__(self, subject: Subject, observed: Observed, sizes: Sizes, seed: int) -> None:
+        self._subject, self._observed, self._sizes, self._seed = subject, observed, sizes, seed
+        # caches of the object, which end with it
+        self.posterior = lru_cache(maxsize=None)(self._learn_posterior)
+        self.gibbs = lru_cache(maxsize=None)(self._make_gibbs)
+        self.drawn = lru_cache(maxsize=None)(self._make_draw)
+
+    @cached_property
+    def rows(self) -> Table:
+        """Those not used for fitting."""
+        encoded, codes = self._observed.encoded, self._observed.codes
+        assert encoded is not None
+        assert codes is not None
+        return Table(encoded, codes, np.ones(len(codes)))
+
+    @cached_property
+    def prior(self) -> LearnedPrior:
+        """Learned from the rows used for fitting, with the centers fixed, and sharpened."""
+        fitted, training = self._subject.mixture, self._subject.training
+        assert fitted is not None
+        assert training.encoded is not None
+        tolerance = 0.0 if self._subject.classification else self._sizes.need("tolerance")
+        mixture, loss = distributions.freeze(fitted), fitted.target.error(tolerance)
+        start, temperature = mixture.posterior, fitted.provenance.inverse_temperature
+        base = Prior().expand(start.n_localities, start.coef.shape[1])
+        rows = mixture.rows(training.encoded, training.codes)
+        union = distributions.UnionRisk(loss, mixture.geometry, base, rows)
+        posterior = distributions.sharpen(distributions.learn(union, start, temperature).posterior)
+        risks = [union.objective(1.0).gibbs_risk(posterior), *self._held_out_risks(posterior)]
+        return LearnedPrior(mixture, loss, posterior, float(np.clip(max(risks), 0.0, 1.0)))
+
+    def _held_out_risks(self, posterior: Posterior) -> list[float]:
+        """Of a classifier on the rows that its fit held out, where it did."""
+        mixture = self._subject.mixture
+        if mixture is None or not self._subject.classification:
+            return []
+        provenance = mixture.provenance
+        return [
+            1.0 - one.held_out_score
+            for one in provenance.path
+            if one.held_out_score is not None
+            and one.n_localities == posterior.n_localities
+            and one.inverse_temperature == provenance.inverse_temperature
+        ]
+
+    def _learn_posterior(self, delta: float) -> tuple[Solution, float]:
+        """The distribution that minimizes Catoni's bound on these rows, and its C, which the rows
+        used for fitting have chosen.
+        """
+        prior, rows = self.prior, self.rows
+        # about a nat is what learning from the rows usually costs
+        c = float(best_c(prior.risk, 1.0, len(rows.target), delta))
+        union = distributions.UnionRisk(
+            prior.loss,
+            prior.mixture.geometry,
+            distributions.as_prior(prior.posterior),
+            prior.mixture.rows(rows.X, rows.target),
+        )
+        return distributions.learn(union, prior.posterior, c), c
+
+    def _make_gibbs(self, delta: float) -> Any:
+        """The predictor with the distribution that is certified at delta."""
+        return self._model(self._mixture(self.posterior(delta)[0].posterior))
+
+    def _make_draw(self, delta: float) -> DrawnModel:
+        """The predictor that is drawn from that distribution."""
+        posterior = self.posterior(delta)[0].posterior
+        draw = distributions.draw_model(posterior, self._seed)
+        mixture = self._mixture(distributions.use_draw(posterior, draw), draw.radius)
+        answers = np.concatenate([view.answer for view in mixture.views(self.rows.X)])
+        if self._subject.classification:
+            errs = answers != self._observed.y
+        else:
+            errs = np.abs(answers - self.rows.target) > self._sizes.need("tolerance")
+        return DrawnModel(self._model(mixture), draw, np.asarray(errs))
+
+    def _mixture(self, posterior: Posterior, radius: Array | None = None) -> Mixture:
+        """The mixture with another distribution, which knows the rows of the fit and these."""
+        fixed, rows = self.prior.mixture, self.rows
+        seen = fixed.provenance.fingerprint.join(Fingerprint.of(rows.X, rows.target))
+        made = distributions.replace_posterior(fixed, posterior, seen, radius)
+        return count_rows(made, rows)
+
+    def _model(self, mixture: Mixture) -> Any:
+        core = replace_mixture(self._subject.core, mixture)
+        return replace_core(self._subject.model, core)

@@ -1,0 +1,136 @@
+"""Whether a certificate belongs to a model, and the intervals that it certifies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..errors import CertificateError
+from ..mixture import Mixture
+from ._models import core_of, model_hash, rows_of_core
+from ._statements import Certificate, Statement
+
+__all__ = ["prediction_interval", "verify"]
+
+
+def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
+    """The statements of a certificate that are about this model; an error if there are none, since
+    it was refitted or changed.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    certificate : Certificate
+
+    Returns
+    -------
+    tuple of Statement
+
+    Raises
+    ------
+    CertificateError
+        If no statement is about this model.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from motlm.certificates import certify, verify
+    >>> from motlm.datasets import make_twonorm
+    >>> X, y = make_twonorm(400, random_state=0)
+    >>> model, certificate = certify(LogisticRegression(), X, y, spend={"hold-out": 0.05})
+    >>> [statement.name for statement in verify(model, certificate)]
+    ['hold-out']
+    >>> verify(model.fit(X, y), certificate)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    motlm.errors.CertificateError: this certificate is not about this model ...
+    """
+    own = model_hash(model)
+    if not own:
+        raise CertificateError(
+            "this model cannot be hashed, since it cannot be pickled; whether it is the certified"
+            " one is unknown."
+        )
+    known = {own, _earlier_hash(model)} - {""}
+    about = tuple(one for one in certificate.statements if one.model in known)
+    if not about:
+        raise CertificateError(
+            f"this certificate is not about this model (its numbers hash to {own[:16]}, the"
+            f" certificate's to {certificate.model[:16]}): it was refitted, edited, or is another"
+            " one. Certify it anew."
+        )
+    return about
+
+
+def _earlier_hash(model: Any) -> str:
+    """Of a model from a file of an earlier version: its hash by the rule of that time, as long as
+    it is unchanged.
+    """
+    mixture = model if isinstance(model, Mixture) else getattr(model, "mixture_", None)
+    if not isinstance(mixture, Mixture) or mixture.provenance.earlier_hash is None:
+        return ""
+    now, before = mixture.provenance.earlier_hash
+    return before if now == mixture.hash else ""
+
+
+def prediction_interval(model: Any, certificate: Certificate, X: Any) -> Array:
+    """The certified interval of each row, (n_rows, 2), in the units of y; infinite where a region
+    had too few rows for one.
+
+    Parameters
+    ----------
+    model : fitted regressor
+    certificate : Certificate
+        Of this very model, with the statement "interval".
+    X : rows
+
+    Returns
+    -------
+    ndarray, (n_rows, 2)
+        Lower and upper end.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureRegressor
+    >>> from motlm.certificates import certify, prediction_interval
+    >>> from motlm.datasets import make_reg_case1
+    >>> X, y = make_reg_case1(300, random_state=0)
+    >>> mixture = LocalMixtureRegressor(
+    ...     points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0
+    ... )
+    >>> spend = {"interval": 0.05}
+    >>> model, certificate = certify(mixture, X, y, sealed=0.5, spend=spend, coverage=0.9)
+    >>> prediction_interval(model, certificate, [[0.5], [1.5]]).round(2)
+    array([[ 0.24,  0.3 ],
+           [-0.85, -0.8 ]])
+    """
+    about = [one for one in verify(model, certificate) if one.name == "interval"]
+    if not about:
+        raise CertificateError(
+            "this certificate has no prediction intervals; certify a regressor with the statement"
+            " 'interval'."
+        )
+    core = core_of(model)
+    answers = np.asarray(model.predict(X), dtype=float)
+    if core is None:
+        used, n = np.zeros(len(answers), dtype=int), 0
+    else:
+        used, n = core.apply(rows_of_core(model, X)), core.mixture_.n_localities
+    half = np.full(n + 2, np.inf)  # of each model; the last but one is the exterior, -1 is several
+    for i, one in zip(_region_indices(about, n), about, strict=True):
+        half[i] = np.inf if one.value is None else one.value
+    return np.column_stack([answers - half[used], answers + half[used]])
+
+
+def _region_indices(about: Sequence[Statement], n: int) -> list[int]:
+    """The model used in the region of each statement; by their order in certificates of earlier
+    versions, and 0 where there is one region.
+    """
+    indices = [one.region_index for one in about if one.region_index is not None]
+    if len(indices) == len(about):
+        return indices
+    several = [-1] * (len(about) - n - 1)
+    return [*range(n), *several, n]

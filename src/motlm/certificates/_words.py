@@ -1,0 +1,234 @@
+"""Certificates in words: sentences from statements, numbers rounded to the safe side, assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, floor, isfinite, log10
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ._statements import Statement
+
+__all__ = [
+    "CLIPPED",
+    "FEW",
+    "HEAVY",
+    "INDEPENDENT",
+    "NOT_BETTER",
+    "NOT_USED",
+    "ON_TRUST",
+    "PRIOR_IN_SAMPLE",
+    "PRIOR_NOT_USED",
+    "SEED",
+    "VACUOUS",
+    "confidence",
+    "round_number",
+    "round_share",
+    "sentence",
+]
+
+# Flags, which come before a sentence
+VACUOUS = "VACUOUS"
+FEW = "TOO FEW ROWS"
+NOT_BETTER = "NOT BETTER THAN {}"
+HEAVY = "LARGE ERRORS ARE NOT COUNTED IN FULL"
+
+# Assumptions
+INDEPENDENT = (
+    "The rows are independent draws from one population, and so are the cases of the statements."
+)
+NOT_USED = (
+    "These rows were not used to choose the model, its settings, its columns or its points of"
+    " interest."
+)
+PRIOR_NOT_USED = (
+    "These rows were not used to choose the prior of the bound and its C, nor the model's settings,"
+    " columns and points of interest."
+)
+PRIOR_IN_SAMPLE = (
+    "The prior, its units included, the points of interest and the other settings were fixed"
+    " without these rows."
+)
+SEED = "The seed of the draw was fixed before any result on these rows was known."
+CLIPPED = "Larger errors count as the largest that is counted."
+ON_TRUST = (
+    "That these rows were not used for fitting is taken on trust: models of this kind store no"
+    " fingerprint of their training rows."
+)
+
+_PREDICTORS = {
+    "fixed": "this fixed model",
+    "gibbs": "a model drawn anew from the certified distribution for each case",
+    "draw": "the one model drawn from the certified distribution",
+}
+
+
+def round_number(value: float, up: bool, digits: int = 2) -> str:
+    """A number with so many significant digits, rounded to the safe side: an upper bound up, a
+    lower bound down.
+    """
+    if value == 0 or not isfinite(value):
+        return f"{value:g}"
+    step = 10.0 ** (floor(log10(abs(value))) - digits + 1)
+    whole = value / step
+    whole = ceil(whole - 1e-9) if up else floor(whole + 1e-9)
+    return f"{whole * step:.{digits + 2}g}"
+
+
+def round_share(value: float, up: bool) -> str:
+    """A share in percent with one decimal, or two near 0 and 100 %, rounded to the safe side."""
+    percent = 100.0 * value
+    decimals = 1 if min(abs(percent), abs(100.0 - percent)) >= 0.95 else 2
+    scale = 10**decimals
+    safe = (ceil(percent * scale - 1e-7) if up else floor(percent * scale + 1e-7)) / scale
+    return f"{safe:.{decimals}f} %"
+
+
+def confidence(delta: float) -> str:
+    """1 - delta in percent, rounded down."""
+    percent = 100.0 * (1.0 - delta)
+    decimals = max(1, ceil(0.7 - log10(100.0 * delta)))
+    safe = floor(percent * 10**decimals + 1e-7) / 10**decimals
+    return f"{safe:.{decimals}f}".rstrip("0").rstrip(".") + " %"
+
+
+def sentence(one: Statement) -> str:
+    """The statement in plain words, its flags first."""
+    flags = "".join(f"{flag}: " for flag in one.flags)
+    if one.value is None:
+        return flags + _without_value(one)
+    if one.details.get("marginal"):
+        return flags + _on_average(one)
+    if one.code not in _WORDS:
+        raise InputError(f"no words for statement {one.code!r}.")
+    return flags + _opening(one) + _WORDS[one.code](one)
+
+
+def _opening(one: Statement) -> str:
+    sure = f"{confidence(one.delta)} confidence"
+    if one.region and one.details["regions"] > 1:  # all regions together
+        return (
+            f"{_capital(one.region)} ({one.n_rows} {one.rows}), with {sure} for all"
+            f" {one.details['regions']:.0f} regions together, "
+        )
+    return f"With {sure} over the draw of the {one.n_rows} {one.rows}, "
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _value(one: Statement) -> str:
+    up, value = one.bound == "at most", one.value or 0.0
+    if one.unit in ("share", "ratio"):
+        return round_share(value, up)
+    return round_number(value, up, 3)
+
+
+def _observed(one: Statement) -> str:
+    """In brackets: what was seen on the rows, and the same of the trivial predictor."""
+    if one.errors is not None:
+        seen = f"{one.errors} of {one.n_rows} seen"
+    elif one.empirical is not None and one.unit == "share":
+        seen = f"{round_share(one.empirical, True)} seen"
+    else:
+        return ""
+    beside = ""
+    if one.baseline is not None and one.unit == "share":
+        verb = "errs" if one.loss == "errs" else "is off"
+        beside = f"; {one.baseline_name} {verb} on {round_share(one.baseline, False)} of them"
+    return f" ({seen}{beside})"
+
+
+def _share_of_cases(one: Statement, which: str = "") -> str:
+    who = _PREDICTORS[one.predictor]
+    return (
+        f"{who}{which} {one.loss} on at most {_value(one)} of {one.population}{_observed(one)}."
+    )
+
+
+def _fixed_model(one: Statement) -> str:
+    fitted = "It was fitted without those rows"
+    if one.on_trust:
+        fitted = "This holds if it was fitted without those rows, which was not checked"
+    return f"{_share_of_cases(one)} {fitted}; refitting it voids this certificate."
+
+
+def _any_rule(one: Statement) -> str:
+    return (
+        f"whichever applicable local model is asked, {_share_of_cases(one)} This is not a statement"
+        " about the fixed model that predict uses."
+    )
+
+
+def _one_draw(one: Statement) -> str:
+    which = f" with seed {one.details['seed']:.0f}"
+    return f"{_share_of_cases(one, which)} Redrawing it voids this certificate."
+
+
+def _gain(one: Statement) -> str:
+    if (one.value or 0.0) <= 0:
+        return f"no gain over {one.baseline_name} is certified on {one.population}."
+    points = f"{floor(1000 * (one.value or 0.0) + 1e-9) / 10:g} percentage points"
+    return (
+        f"{_PREDICTORS[one.predictor]} {one.loss} at least {points} less often than"
+        f" {one.baseline_name} on {one.population}."
+    )
+
+
+def _squared_error(one: Statement) -> str:
+    who = _PREDICTORS[one.predictor]
+    clip, beyond = f"{one.details['clip']:.15g}", round_share(one.details["beyond"], True)
+    if one.unit == "target":
+        return (
+            f"{who} has a root mean squared error of at most {_value(one)} on {one.population},"
+            f" errors counted up to {clip} (they are larger on at most {beyond})."
+        )
+    return (
+        f"the mean squared error of {who} on {one.population} is at least {_value(one)} smaller"
+        f" than that of always predicting {one.details['mean']:.4g}, the mean target of the"
+        f" rows used for fitting; errors counted up to {clip} (they are larger on at most"
+        f" {beyond})."
+    )
+
+
+def _interval(one: Statement) -> str:
+    return (
+        f"the prediction of {_PREDICTORS[one.predictor]} plus or minus {_value(one)} contains at"
+        f" least {100 * one.details['coverage']:g} % of the outcomes of {one.population}."
+    )
+
+
+def _without_value(one: Statement) -> str:
+    where = f"{one.region} " if one.region else ""
+    needed = f"; {one.details['needed']:.0f} are needed" if "needed" in one.details else ""
+    return f"no certificate {where}from {one.n_rows} {one.rows}{needed}."
+
+
+def _on_average(one: Statement) -> str:
+    """Of an interval that needs no confidence."""
+    where = f"{_capital(one.region)}, the" if one.region else "The"
+    return (
+        f"{where} prediction of {_PREDICTORS[one.predictor]} plus or minus"
+        f" {round_number(one.value or 0.0, True, 3)} contains the outcome with probability at least"
+        f" {100 * one.details['coverage']:g} % for {one.population}, on average over the draw of"
+        f" the {one.n_rows} {one.rows} and of the case."
+    )
+
+
+_WORDS: dict[str, Callable[[Statement], str]] = {
+    "C1": _fixed_model,
+    "C2": _any_rule,
+    "C3": _one_draw,
+    "C4": _share_of_cases,
+    "C5": _share_of_cases,
+    "C6": _gain,
+    "R1": _fixed_model,
+    "R2": _squared_error,
+    "R3": _interval,
+    "W1": _any_rule,
+    "W2": _share_of_cases,
+    "W3": _share_of_cases,
+}

@@ -1,0 +1,159 @@
+"""The nearest point of a half-space or a plane, a box, and an ellipsoid along the columns."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .._typing import Array, Booleans
+
+__all__ = ["Domain"]
+
+_HAIR = 1e-9  # of a radius: so much inside, so that rounding does not put a point outside
+_LARGEST = 1e16  # multiplier at which no point of half-space and box is in the ellipsoid
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """gradient . z >= reach (or = reach), low <= z <= high, sum weight (z - center)^2 <= radius^2.
+
+    The ellipsoid does not look at columns of weight 0; there is none if its radius is infinite.
+    """
+
+    gradient: Array  # (n_columns,), as all arrays here
+    reach: float
+    equal: bool  # whether it is a plane, not a half-space
+    low: Array
+    high: Array
+    center: Array
+    weight: Array
+    radius: float
+
+    def fix(self, free: Booleans, at: Array) -> Domain | None:
+        """In the free columns alone, the others being held there; None if nothing is left."""
+        fixed = ~free
+        room = self.radius**2 - float(self.weight[fixed] @ (at - self.center)[fixed] ** 2)
+        if room < 0:
+            return None
+        return Domain(
+            self.gradient[free],
+            self.reach - float(self.gradient[fixed] @ at[fixed]),
+            self.equal,
+            self.low[free],
+            self.high[free],
+            self.center[free],
+            self.weight[free],
+            float(np.sqrt(room)),
+        )
+
+    def nearest(self, start: Array) -> Array | None:
+        """The point of the domain that is nearest to the start; None if the domain is empty."""
+        if (self.low > self.high).any() or not self._has_plane():
+            return None
+        if self._is_ball():
+            return self._nearest_in_ball(start)
+        point = self._penalized(start, 0.0)
+        if self._distance(point) <= self.radius:
+            return point
+        multiplier = self._multiplier(start)
+        return None if multiplier is None else self._penalized(start, multiplier)
+
+    def _distance(self, point: Array) -> float:
+        return float(np.sqrt(self.weight @ (point - self.center) ** 2))
+
+    def _has_plane(self) -> bool:
+        """Whether half-space, or plane, and box meet."""
+        rising, falling = self.gradient > 0, self.gradient < 0
+        up, down = self.gradient[rising], self.gradient[falling]
+        most = float(up @ self.high[rising] + down @ self.low[falling])
+        least = float(up @ self.low[rising] + down @ self.high[falling])
+        return self.reach <= most and (least <= self.reach or not self.equal)
+
+    # -- ball without box: closed form
+
+    def _is_ball(self) -> bool:
+        no_box = np.isinf(self.low).all() and np.isinf(self.high).all()
+        return bool(no_box and np.isfinite(self.radius) and (self.weight == 1.0).all())
+
+    def _nearest_in_ball(self, start: Array) -> Array | None:
+        """A plane cuts a ball in a disc, and the nearest point of it is found within the plane."""
+        gradient, reach, center = self.gradient, self.reach, self.center
+        away = start - center
+        length = float(np.linalg.norm(away))
+        inside = start
+        if length > self.radius:
+            inside = center + away * (self.radius * (1.0 - _HAIR) / length)
+        norm2 = float(gradient @ gradient)
+        if norm2 == 0 or (not self.equal and gradient @ inside >= reach):
+            return inside  # without a gradient, all points are on the plane, or none
+        foot = start + (reach - gradient @ start) / norm2 * gradient
+        if self._distance(foot) <= self.radius:
+            return np.asarray(foot)
+        middle = center + (reach - gradient @ center) / norm2 * gradient
+        room = self.radius**2 - float(((middle - center) ** 2).sum())
+        if room < 0:
+            return None
+        away = foot - middle
+        return np.asarray(middle + away * (np.sqrt(room) * (1.0 - _HAIR) / np.linalg.norm(away)))
+
+    # -- else: a search for the multiplier of the ellipsoid
+
+    def _multiplier(self, start: Array) -> float | None:
+        """The smallest mu with |penalized(mu) - center| <= radius; the distance falls with mu."""
+
+        def excess(multiplier: float) -> float:
+            point = self._penalized(start, multiplier)
+            return self._distance(point) - self.radius * (1.0 - _HAIR)
+
+        low, high = 0.0, 1.0
+        while excess(high) > 0:
+            if high > _LARGEST:
+                return None
+            low, high = high, 16.0 * high
+        return float(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
+
+    def _penalized(self, start: Array, multiplier: float) -> Array:
+        """The point of half-space and box with the least |z - start|^2 + mu sum weight (z - c)^2.
+
+        That is sum k (z - m)^2 up to a constant, with curvatures k = 1 + mu weight and a point m
+        between start and center in each column.
+        """
+        pull = multiplier * self.weight
+        curvature = 1.0 + pull
+        middle = start + pull / curvature * (self.center - start)
+        point = np.clip(middle, self.low, self.high)
+        if not self.equal and self.gradient @ point >= self.reach:
+            return np.asarray(point)
+        return self._on_plane(middle, curvature)
+
+    def _on_plane(self, middle: Array, curvature: Array) -> Array:
+        """clip(middle + t gradient / curvature) on the plane: t from the sorted corners, at which a
+        column meets its bound.
+        """
+        gradient, low, high = self.gradient, self.low, self.high
+        step = gradient / curvature
+        moves = step != 0
+        if not moves.any():
+            return np.asarray(np.clip(middle, low, high))
+        ends = [((bound - middle)[moves]) / step[moves] for bound in (low, high)]
+        corners = np.unique(np.concatenate(ends))
+        corners = corners[np.isfinite(corners)]
+
+        def value(t: float) -> float:
+            return float(gradient @ np.clip(middle + t * step, low, high))
+
+        place = bisect_left(corners, self.reach, key=value)
+        if 0 < place < len(corners):
+            first, second = corners[place - 1], corners[place]
+            below, above = value(first), value(second)
+            t = first + (second - first) * (self.reach - below) / (above - below)
+        else:  # before the first corner or after the last, where unbounded columns go on
+            t = 0.0 if len(corners) == 0 else corners[min(place, len(corners) - 1)]
+            rises = place > 0 or len(corners) == 0
+            end = np.where((gradient > 0) == rises, high, low)
+            slope = float((gradient * step)[np.isinf(end)].sum())
+            t += (self.reach - value(t)) / slope if slope > 0 else 0.0
+        return np.asarray(np.clip(middle + t * step, low, high))

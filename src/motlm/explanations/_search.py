@@ -1,0 +1,205 @@
+"""The nearest row with another answer: over changes of categories, branches over whole numbers, and
+projections in the columns of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import combinations, islice, product
+
+import numpy as np
+
+from .._typing import Array, Booleans
+from ..inputs import Group
+from ..mixture import Mixture
+from ._detour import Detour
+from ._limits import Goal, Limits
+from ._projection import Domain
+
+__all__ = ["Found", "Search"]
+
+_BEYOND = 1e-7  # of the size of the score's terms: how far beyond the border of a label
+_NODES = 2000  # branches over whole numbers
+_CHOICES = 20_000  # combinations of categories
+_DETOURS = 20  # searches by a general solver
+_WHOLE = 1e-9  # from a whole number
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """How far a search has come."""
+
+    row: Array | None = None  # encoded, in the user's units
+    cost: float = np.inf  # squared distance, standardized
+    exact: bool = True  # whether it is proved that there is none, or none nearer
+    elsewhere: bool = False  # whether nearer ones lie where another model is used
+    detours: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The rows near a row for which the same model gives another answer, in standardized units."""
+
+    row: Array  # encoded, in the user's units
+    origin: Array
+    factor: Array  # standardized units in one of the user's; 0 for columns that are ignored
+    limits: Limits
+    domain: Domain  # of the points with that answer
+    detour: Detour
+    accept: Callable[[Array], bool]  # whether the model itself gives the answer for an encoded row
+
+    @classmethod
+    def of(
+        cls,
+        mixture: Mixture,
+        row: Array,
+        used: int,
+        goal: Goal,
+        limits: Limits,
+        accept: Callable[[Array], bool],
+    ) -> Search:
+        routine = mixture.routine()
+        origin, factor = routine.origin, routine.factor
+        score = routine.coef[used] * mixture.target.scale, routine.intercept[used : used + 1]
+        gradient, offset = score[0], float(mixture.target.in_units(score[1])[0])
+        margin = 0.0
+        if not goal.exact:
+            start = np.abs((row - origin) * factor)
+            margin = _BEYOND * (abs(offset) + float(np.abs(gradient) @ (start + 1.0)))
+        sign = 1.0 if goal.up else -1.0
+        center, weight, radius = np.zeros(len(row)), np.zeros(len(row)), np.inf
+        if used < len(routine.loci):
+            locus = routine.loci[used]
+            center[locus.columns], radius = locus.center, locus.radius
+            weight[locus.columns] = 1.0 if locus.weight is None else locus.weight
+        domain = Domain(
+            gradient=sign * gradient,
+            reach=sign * (goal.level - offset) + margin,
+            equal=goal.exact and not limits.whole,
+            low=_standardize(limits.low, origin, factor),
+            high=_standardize(limits.high, origin, factor),
+            center=center,
+            weight=weight,
+            radius=radius,
+        )
+        detour = Detour.of(domain, routine.loci, used)
+        return cls(row, origin, factor, limits, domain, detour, accept)
+
+    @property
+    def free(self) -> Booleans:
+        """(n_encoded,): columns of numbers that may change, and matter."""
+        return np.asarray(self.limits.numeric & (self.factor > 0))
+
+    def best(self) -> Found:
+        """The nearest row that has the answer, over all changes of a few categories."""
+        choices = list(islice(self._choices(), _CHOICES + 1))
+        found = Found(exact=len(choices) <= _CHOICES)
+        for paid, changed in sorted(choices, key=lambda choice: choice[0]):
+            if paid >= found.cost:
+                break  # they come in order of what they cost
+            found = self._improve(found, paid, changed)
+        return found
+
+    def _improve(self, found: Found, paid: float, changed: Array) -> Found:
+        """With the nearest row that has these categories, if it is nearer."""
+        begin = (changed - self.origin) * self.factor
+        point, proved = self._nearest(begin, found.cost - paid)
+        found = replace(found, exact=found.exact and proved)
+        if point is None:
+            return found
+        row = self._row(changed, begin, point)
+        if not self.accept(row):
+            found = replace(found, exact=False, elsewhere=True, detours=found.detours + 1)
+            if self.limits.whole or found.detours > _DETOURS:
+                return found
+            point = self.detour.around(begin, point, self.free)
+            if point is None:
+                return found
+            row = self._row(changed, begin, point)
+            if not self.accept(row):
+                return found
+        cost = paid + float(((point - begin) ** 2).sum())
+        return found if cost >= found.cost else replace(found, row=row, cost=cost)
+
+    def _row(self, changed: Array, begin: Array, point: Array) -> Array:
+        """Back to the user's units; what did not move keeps its digits."""
+        row, moved = changed.copy(), self.free & (point != begin)
+        row[moved] = point[moved] / self.factor[moved] + self.origin[moved]
+        whole = [j for j in self.limits.whole if self.free[j]]
+        row[whole] = np.rint(row[whole])
+        return row
+
+    # -- categories
+
+    def _choices(self) -> Iterator[tuple[float, Array]]:
+        """Rows with at most so many categories changed, and what that costs."""
+        yield 0.0, self.row
+        categories = self.limits.categories
+        for count in range(1, min(self.limits.most_categories, len(categories)) + 1):
+            for chosen in combinations(categories, count):
+                for levels in product(*(self._other_levels(group) for group in chosen)):
+                    row = self.row.copy()
+                    for group, level in zip(chosen, levels, strict=True):
+                        row[group.columns] = 0.0
+                        if level:
+                            row[group.columns.start + level - 1] = 1.0
+                    step = (row - self.row) * self.factor
+                    yield float(step @ step), row
+
+    def _other_levels(self, group: Group) -> list[int]:
+        """The levels that the row does not have; the first has no column of its own."""
+        part = self.row[group.columns]
+        levels = range(len(group.levels or ()))
+        return [k for k in levels if not (part[k - 1] == 1.0 if k else not part.any())]
+
+    # -- numbers
+
+    def _nearest(self, begin: Array, limit: float) -> tuple[Array | None, bool]:
+        """The nearest point at less than a squared distance, by branches over the whole numbers
+        among its columns, the nearest first; and whether it is proved to be that.
+        """
+        whole = [j for j in self.limits.whole if self.free[j]]
+        waiting: list[tuple[float, int, Array, Domain]] = []
+
+        def wait(domain: Domain, order: int) -> None:
+            point = self._project(domain, begin)
+            if point is not None:
+                heappush(waiting, (float(((point - begin) ** 2).sum()), order, point, domain))
+
+        wait(self.domain, 0)
+        for made in range(1, 2 * _NODES, 2):
+            if not waiting or waiting[0][0] >= limit:
+                return None, True
+            _, _, point, domain = heappop(waiting)
+            values = point[whole] / self.factor[whole] + self.origin[whole]
+            away = np.abs(values - np.rint(values))
+            if not (away > _WHOLE).any():
+                return point, True
+            k = int(np.argmax(away))
+            j = whole[k]
+            high, low = domain.high.copy(), domain.low.copy()
+            high[j] = (np.floor(values[k]) - self.origin[j]) * self.factor[j]
+            low[j] = (np.ceil(values[k]) - self.origin[j]) * self.factor[j]
+            wait(replace(domain, high=high), made)
+            wait(replace(domain, low=low), made + 1)
+        return None, False
+
+    def _project(self, domain: Domain, begin: Array) -> Array | None:
+        """The nearest point of a domain that differs in free columns alone."""
+        free = self.free
+        within = domain.fix(free, begin)
+        part = None if within is None else within.nearest(begin[free])
+        if part is None:
+            return None
+        point = begin.copy()
+        point[free] = part
+        return point
+
+
+def _standardize(bound: Array, origin: Array, factor: Array) -> Array:
+    """Bounds of columns; those of ignored columns stay as they are."""
+    made, counted = bound.copy(), factor > 0
+    made[counted] = (bound[counted] - origin[counted]) * factor[counted]
+    return made

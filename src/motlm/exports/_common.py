@@ -1,0 +1,23 @@
+"""What all languages need: the routine of a model that they can write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ExportError
+from ..mixture import mixture_of
+from ..routine import Routine
+
+__all__ = ["routine_of"]
+
+
+def routine_of(model: Any, norms: tuple[str, ...], language: str) -> Routine:
+    """How an estimator or a mixture predicts; an error if a norm cannot be written."""
+    mixture = mixture_of(model)
+    routine = mixture.routine()
+    if all(norm in norms for norm in routine.norms):
+        return routine
+    raise ExportError(
+        f"a model with metric={mixture.geometry.metric_name!r} cannot be exported to {language},"
+        f" which can write the norms {', '.join(norms)}."
+    )

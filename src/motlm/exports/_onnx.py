@@ -1,0 +1,153 @@
+"""A model as an ONNX graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ExportError, MissingPackageError
+from ..geometry import Locus
+from ..mixture import mixture_of
+from ..routine import Routine
+from ._common import routine_of
+
+__all__ = ["to_onnx"]
+
+_NORMS = ("euclidean", "manhattan", "chebyshev", "quadratic")
+
+
+def to_onnx(model: Any) -> Any:
+    """An ONNX model of columns of numbers: input X, (rows, columns) of doubles; outputs `score`,
+    and for a classifier `label`, 0 or 1 for the two classes in order.
+
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+
+    Returns
+    -------
+    onnx.ModelProto
+    """
+    try:
+        from onnx import TensorProto, checker, helper
+    except ImportError as error:
+        raise MissingPackageError("to_onnx needs onnx: pip install 'motlm[onnx]'") from error
+    if mixture_of(model).inputs.columns.has_text:
+        raise ExportError(
+            "a model with columns of text cannot be exported to ONNX; encode them first, and fit on"
+            " numbers."
+        )
+    routine = routine_of(model, _NORMS, "ONNX")
+    graph, double = _Graph(), TensorProto.DOUBLE
+    flat = graph.node("Squeeze", _score(routine, graph), graph.axis(1))
+    outputs = [helper.make_tensor_value_info("score", double, [None])]
+    if routine.answer.classes is None:
+        scaled = graph.node("Mul", flat, graph.constant(routine.answer.scale))
+        graph.node("Add", scaled, graph.constant(routine.answer.center), output="score")
+    else:
+        graph.node("Identity", flat, output="score")
+        positive = graph.node("Greater", flat, graph.constant(0.0))
+        graph.node("Cast", positive, output="label", to=TensorProto.INT64)
+        outputs.append(helper.make_tensor_value_info("label", TensorProto.INT64, [None]))
+    inputs = [helper.make_tensor_value_info("X", double, [None, len(routine.groups)])]
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, "motlm", inputs, outputs, graph.tensors),
+        opset_imports=[helper.make_opsetid("", 18)],
+        producer_name="motlm",
+        ir_version=9,
+    )
+    checker.check_model(made)
+    return made
+
+
+class _Graph:
+    """The nodes and constants of a graph; what it returns are names of values."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.tensors: list[Any] = []
+
+    def constant(self, values: Any, kind: Any = np.float64) -> str:
+        from onnx import numpy_helper
+
+        name = f"constant_{len(self.tensors)}"
+        self.tensors.append(numpy_helper.from_array(np.asarray(values, dtype=kind), name))
+        return name
+
+    def axis(self, number: int) -> str:
+        return self.constant([number], np.int64)
+
+    def node(self, kind: str, *inputs: str, output: str = "", **options: Any) -> str:
+        from onnx import helper
+
+        name = output or f"{kind}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], **options))
+        return name
+
+
+def _score(routine: Routine, graph: _Graph) -> str:
+    """The score of the answer, (rows, 1)."""
+    used, n = routine.used, len(routine.loci)
+    place = {int(j): k for k, j in enumerate(used)}
+    factor = routine.factor[used]
+    chosen = graph.node("Gather", "X", graph.constant(used, np.int64), axis=1)
+    shifted = graph.node("Sub", chosen, graph.constant(routine.origin[used]))
+    # the factor stands in the coefficients: a product with one number before MatMul, ONNX Runtime
+    # would turn into a float32
+    coef = graph.constant((routine.coef[:, used] * factor).T)
+    products = graph.node("MatMul", shifted, coef)
+    scores = graph.node("Add", products, graph.constant(routine.intercept))  # (rows, n + 1)
+    if n == 0:
+        return scores
+    z = graph.node("Mul", shifted, graph.constant(factor))
+    away = graph.node("Concat", *(_distance(one, z, place, graph) for one in routine.loci), axis=1)
+    inside = graph.node("LessOrEqual", away, graph.constant(routine.radius))  # (rows, n)
+    choose = _nearest if routine.overlap == "nearest" else _mean
+    return choose(scores, away, inside, n, graph)
+
+
+def _distance(locus: Locus, z: str, place: dict[int, int], graph: _Graph) -> str:
+    """Of all rows from one locus, (rows, 1)."""
+    columns = graph.constant([place[int(j)] for j in locus.columns], np.int64)
+    near = graph.node("Gather", z, columns, axis=1)
+    gap = graph.node("Sub", near, graph.constant(locus.center))
+    if locus.norm == "quadratic":
+        turned = graph.node("MatMul", gap, graph.constant(np.asarray(locus.matrix).T))
+        part = graph.node("Mul", gap, turned)
+    else:
+        part = graph.node("Mul", gap, gap) if locus.norm == "euclidean" else graph.node("Abs", gap)
+        if locus.weight is not None:
+            part = graph.node("Mul", part, graph.constant(locus.weight))
+    largest = locus.norm == "chebyshev" and len(locus.columns) > 0
+    total = graph.node("ReduceMax" if largest else "ReduceSum", part, graph.axis(1), keepdims=1)
+    if locus.norm == "quadratic":  # rounding may leave a form of a singular matrix below 0
+        total = graph.node("Max", total, graph.constant(0.0))
+    return graph.node("Sqrt", total) if locus.norm in ("euclidean", "quadratic") else total
+
+
+def _nearest(scores: str, away: str, inside: str, n: int, graph: _Graph) -> str:
+    """The score of the nearest locality that contains a row, or of the exterior."""
+    infinity = graph.constant(np.inf)
+    reached = graph.node("Where", inside, away, infinity)
+    nearest = graph.node("ArgMin", reached, axis=1, keepdims=1)
+    least = graph.node("ReduceMin", reached, graph.axis(1), keepdims=1)
+    some = graph.node("Less", least, infinity)
+    used = graph.node("Where", some, nearest, graph.constant([[n]], np.int64))
+    return graph.node("GatherElements", scores, used, axis=1)
+
+
+def _mean(scores: str, away: str, inside: str, n: int, graph: _Graph) -> str:
+    """The mean score of the localities that contain a row, or the score of the exterior."""
+    from onnx import TensorProto
+
+    first, last, end = graph.axis(0), graph.axis(n), graph.axis(n + 1)
+    weight = graph.node("Cast", inside, to=TensorProto.DOUBLE)
+    count = graph.node("ReduceSum", weight, graph.axis(1), keepdims=1)
+    local = graph.node("Slice", scores, first, last, graph.axis(1))
+    weighted = graph.node("Mul", weight, local)
+    total = graph.node("ReduceSum", weighted, graph.axis(1), keepdims=1)
+    exterior = graph.node("Slice", scores, last, end, graph.axis(1))
+    none = graph.node("Equal", count, graph.constant(0.0))
+    mean = graph.node("Div", total, graph.node("Max", count, graph.constant(1.0)))
+    return graph.node("Where", none, exterior, mean)

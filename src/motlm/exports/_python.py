@@ -1,0 +1,141 @@
+"""A model as the source of one Python function."""
+
+from __future__ import annotations
+
+import keyword
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..errors import InputError
+from ..geometry import Locus
+from ..inputs import Group
+from ..routine import Answer, Routine
+from ._common import routine_of
+
+__all__ = ["to_python"]
+
+_NORMS = ("euclidean", "manhattan", "chebyshev", "quadratic")
+_PLAIN = {
+    "euclidean": "sum(a ** 2 for a in gap) ** 0.5",
+    "manhattan": "sum(abs(a) for a in gap)",
+    "chebyshev": "max((abs(a) for a in gap), default=0.0)",
+}
+_WEIGHTED = {
+    "euclidean": "sum(w * a ** 2 for w, a in zip({weight}, gap)) ** 0.5",
+    "manhattan": "sum(w * abs(a) for w, a in zip({weight}, gap))",
+    "chebyshev": "max((w * abs(a) for w, a in zip({weight}, gap)), default=0.0)",
+}
+# rounding may leave a form of a singular matrix below 0
+_QUADRATIC = (
+    "max(0.0, sum(a * sum(m * b for m, b in zip(row, gap)) for a, row in zip(gap, {matrix})))"
+    " ** 0.5"
+)
+
+
+def to_python(model: Any, name: str = "predict") -> str:
+    """Source of a function of one row, a mapping of column names to values, that returns the
+    prediction.
+
+    It needs nothing but Python. A missing value, or a category that the model refuses, is a
+    ValueError.
+
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+    name : str, default="predict"
+        Of the function.
+
+    Returns
+    -------
+    str
+    """
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise InputError(f"name must be a Python name; got {name!r}.")
+    routine = routine_of(model, _NORMS, "Python")
+    place = {int(j): k for k, j in enumerate(routine.used)}
+    body = ["x = []"]
+    for group in routine.groups:
+        body += _column(routine, group, place)
+    body.append("away = []")
+    for locus in routine.loci:
+        body += _distance(locus, place)
+    body += [
+        f"radii = {_floats(routine.radius)}",
+        f"coefs = {_floats(routine.coef[:, routine.used])}",
+        f"intercepts = {_floats(routine.intercept)}",
+        "inside = [i for i, radius in enumerate(radii) if away[i] <= radius]",
+        {
+            "nearest": "used = [min(inside, key=lambda i: away[i])] if inside else [len(radii)]",
+            "mean": "used = inside or [len(radii)]",
+        }[routine.overlap],
+        "scores = [intercepts[i] + sum(a * b for a, b in zip(coefs[i], x)) for i in used]",
+        "score = sum(scores) / len(scores)",
+        f"return {_answer(routine.answer)}",
+    ]
+    head = [
+        f"def {name}(row):",
+        '    """Written by motlm; the prediction for one row, a mapping of column names to values.',
+        '    """',
+    ]
+    return "\n".join([*head, *(f"    {line}" for line in body)]) + "\n"
+
+
+def _column(routine: Routine, group: Group, place: dict[int, int]) -> list[str]:
+    """Read and check a column, and standardize what it is encoded as."""
+    name, start = group.name, group.columns.start
+    lines = [f"value = row[{name!r}]"]
+    if group.levels is None:
+        missing = f"column {name!r} is missing or infinite"
+        lines += [
+            "if value is None or value != value or value in (float('inf'), float('-inf')):",
+            f"    raise ValueError({missing!r})",
+        ]
+        return [*lines, _append(routine, start, "value")] if start in place else lines
+    missing, unknown = f"column {name!r} is missing", f"column {name!r}: unknown category "
+    lines += [
+        "if value is None or value != value:",
+        f"    raise ValueError({missing!r})",
+        f"known = value in {group.levels!r}",
+    ]
+    if routine.refuses_unknown:
+        lines += ["if not known:", f"    raise ValueError({unknown!r} + repr(value))"]
+    for j, level in enumerate(group.levels[1:], start):
+        if j in place:
+            typical = _float(routine.typical[j])
+            hot = f"((1.0 if value == {level!r} else 0.0) if known else {typical})"
+            lines.append(_append(routine, j, hot))
+    return lines
+
+
+def _append(routine: Routine, j: int, value: str) -> str:
+    return f"x.append(({value} - {_float(routine.origin[j])}) * {_float(routine.factor[j])})"
+
+
+def _distance(locus: Locus, place: dict[int, int]) -> list[str]:
+    gaps = (
+        f"x[{place[int(j)]}] - {_float(center)}"
+        for j, center in zip(locus.columns, locus.center, strict=True)
+    )
+    if locus.norm == "quadratic":
+        text = _QUADRATIC.format(matrix=_floats(locus.matrix))
+    elif locus.weight is None:
+        text = _PLAIN[locus.norm]
+    else:
+        text = _WEIGHTED[locus.norm].format(weight=_floats(locus.weight))
+    return [f"gap = [{', '.join(gaps)}]", f"away.append({text})"]
+
+
+def _answer(answer: Answer) -> str:
+    if answer.classes is None:
+        return f"score * {_float(answer.scale)} + {_float(answer.center)}"
+    return f"{answer.classes[1]!r} if score > 0 else {answer.classes[0]!r}"
+
+
+def _float(value: Any) -> str:
+    return repr(float(value))
+
+
+def _floats(values: Array | None) -> str:
+    return repr(np.asarray(values, dtype=float).tolist())

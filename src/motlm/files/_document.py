@@ -1,0 +1,181 @@
+"""Model files: what is saved, to and from one document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .._version import __version__
+from ..errors import ModelFileError
+from ..inputs import Columns, TableNotes
+from ..mixture import Mixture
+from ._atomic import write_atomically
+from ._earlier import remember_hash
+from ._mixture import mixture_entries, read_mixture
+from ._models import check_models, model_entries, read_models
+from ._parameters import parameter_entries, read_parameters
+from ._read import Reader
+from ._text import checksum, parse, plain, read_text, render
+from ._upgrades import SCHEMA, upgrade
+
+__all__ = ["Saved", "from_document", "read_model", "save_model", "to_document"]
+
+FORMAT = "motlm model"
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a file holds."""
+
+    estimator: str  # name of its class
+    parameters: dict[str, Any]  # of its constructor
+    mixture: Mixture
+    table: TableNotes | None = None
+    certificate: Any = None
+
+
+# -- to a file -------------------------------------------------------------------------------------
+
+
+def save_model(saved: Saved, path: Any, overwrite: bool = True) -> Path:
+    """Write a JSON file; to a temporary one first, so that a crash leaves no half file.
+
+    What could not be read again, to the last bit, is not written.
+    """
+    text = render(to_document(saved))
+    if from_document(parse(text)).mixture.hash != saved.mixture.hash:
+        raise ModelFileError("a file cannot hold all of this model's numbers.", "Pickle the model.")
+    return write_atomically(path, text, overwrite)
+
+
+def to_document(saved: Saved) -> dict[str, Any]:
+    """All that a fitted estimator is, as values that JSON can hold."""
+    certificate, table = saved.certificate, saved.table
+    content = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "library": f"motlm {__version__}",
+        "estimator": saved.estimator,
+        **model_entries(saved.mixture),
+        "parameters": parameter_entries(saved.parameters, saved.mixture.inputs),
+        **mixture_entries(saved.mixture),
+        "table": None if table is None else _table_entry(table),
+        "certificate": None if certificate is None else certificate.to_dict(),
+    }
+    return {**content, "checksum": checksum(content)}
+
+
+def _table_entry(table: TableNotes) -> dict[str, Any]:
+    return {
+        "target": plain(table.target),
+        "id_column": plain(table.id_column),
+        "fill": plain(dict(table.fill)),
+        "calibration": plain(table.calibration),
+    }
+
+
+# -- from a file -----------------------------------------------------------------------------------
+
+
+def read_model(path: Any, make: Callable[[Saved], Made]) -> Made:
+    """What is made of the content of a file; errors of the file name it."""
+    place = Path(path)
+    try:
+        return make(from_document(parse(read_text(place))))
+    except ModelFileError as error:
+        raise type(error)(f"{place}: {error.text}", error.advice) from None
+
+
+def from_document(content: dict[str, Any]) -> Saved:
+    """What a document of `to_document` holds, of this or an earlier schema."""
+    version = _check(content)
+    given = {name: value for name, value in content.items() if name != "checksum"}
+    read = Reader(upgrade(given, version))
+    for name in ("format", "schema", "library"):
+        read.raw(name)
+    estimator = read.text("estimator")
+    mixture = read_mixture(read, estimator)
+    shown = read_models(read, mixture.inputs.names)
+    check_models(shown, mixture)
+    certificate = _read_certificate(read)
+    if version < SCHEMA and certificate is not None:
+        mixture = remember_hash(mixture, estimator, shown)
+    saved = Saved(
+        estimator=estimator,
+        parameters=read_parameters(read.part("parameters"), len(mixture.inputs.names)),
+        mixture=mixture,
+        table=_read_table(read, mixture.inputs.columns),
+        certificate=certificate,
+    )
+    read.done()
+    return saved
+
+
+def _check(content: dict[str, Any]) -> int:
+    """The schema of a document that is whole."""
+    if content.get("format") != FORMAT:
+        raise ModelFileError(f"not a model file: it lacks the entry format = {FORMAT!r}.")
+    version = content.get("schema")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ModelFileError(f"schema should be an integer from 1 on; got {repr(version)[:60]}.")
+    if version > SCHEMA:
+        raise ModelFileError(
+            f"it has schema {version}, and motlm {__version__} reads schemas up to {SCHEMA}; it was"
+            f" written by {str(content.get('library'))[:40]}.",
+            "Use that version or a newer one.",
+        )
+    try:
+        sound = content.get("checksum") == checksum(content)
+    except (TypeError, ValueError, RecursionError):
+        sound = False
+    if not sound:
+        raise ModelFileError(
+            "it was changed or damaged after it was saved: its content does not fit its checksum."
+        )
+    return version
+
+
+def _read_table(read: Reader, columns: Columns) -> TableNotes | None:
+    if read.is_null("table"):
+        return None
+    table = read.part("table")
+    target = table.text("target")
+    id_column = None if table.is_null("id_column") else table.text("id_column")
+    fill = _read_fill(table.part("fill"), columns)
+    calibration = None
+    if not table.is_null("calibration"):
+        slope, intercept = table.array("calibration", (2,)).tolist()
+        calibration = slope, intercept
+    table.done()
+    return TableNotes(target, id_column, fill, calibration)
+
+
+def _read_fill(read: Reader, columns: Columns) -> Mapping[str, Any]:
+    levels = dict(zip(columns.names, columns.levels, strict=True))
+    for name, value in read.content.items():
+        if name not in levels:
+            raise ModelFileError(
+                f"{read.where[:-1]} should be values for columns of the model; got {name!r}."
+            )
+        known = levels[name]
+        if known is None:
+            read.number(name)
+        elif value not in known:
+            raise read.fail(name, "a level of the column", value)
+    return dict(read.content)
+
+
+def _read_certificate(read: Reader) -> Any:
+    if read.is_null("certificate"):
+        return None
+    content = read.take("certificate", (dict,), "an object or null")
+    from ..certificates import Certificate  # which imports what reads files
+
+    try:
+        return Certificate.from_dict(content)
+    except (ValueError, TypeError, KeyError) as error:
+        raise ModelFileError(f"its certificate is not sound: {str(error)[:300]}") from None

@@ -1,0 +1,141 @@
+"""Local models as a person reads them: formulas, and numbers by column, in the user's units.
+
+They follow from the posterior; a file in which they do not is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..errors import ModelFileError
+from ..localities import Locality, LocalModel
+from ..mixture import Mixture
+from ._read import Reader
+from ._text import plain
+
+__all__ = ["check_models", "model_entries", "read_models"]
+
+_AGREE = 1e-9  # relative, by which numbers of the same file may differ between computers
+
+
+def model_entries(mixture: Mixture) -> dict[str, Any]:
+    """The entries of all models."""
+    return {
+        "localities": [_entry(one) for one in mixture.localities],
+        "exterior": _entry(mixture.exterior),
+    }
+
+
+def _entry(one: LocalModel) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "formula": one.formula(),
+        "n_rows": one.n_rows,
+        "intercept": one.intercept,
+        "intercept_scale": one.intercept_scale,
+        "coef": _by_column(one, one.coef),
+        "coef_scale": _by_column(one, one.coef_scale),
+    }
+    if isinstance(one, Locality):
+        width = one.half_width
+        entry |= {
+            "radius": one.radius,
+            "radius_mean": one.radius_mean,
+            "point": one.point,
+            "center": _by_column(one, one.center),
+            "center_scale": _by_column(one, one.center_scale),
+            "half_width": None if width is None else _by_column(one, width),
+        }
+    return {name: plain(value) for name, value in entry.items()}
+
+
+def _by_column(one: LocalModel, values: Array) -> list[list[Any]]:
+    """Pairs of a column and its number; infinity, of a ball that has no end along a column, becomes
+    null.
+    """
+    numbers = [None if np.isinf(value) else value for value in values.tolist()]
+    return [list(pair) for pair in zip(one.feature_names, numbers, strict=True)]
+
+
+def read_models(read: Reader, names: tuple[str, ...]) -> tuple[LocalModel, ...]:
+    """The models that a file shows, with numbers as they are written there; the last is the
+    exterior.
+    """
+    localities = [_read_locality(one, names) for one in read.parts("localities")]
+    exterior = read.part("exterior")
+    made = LocalModel(**_read_common(exterior, names))
+    _finish(exterior, made)
+    return (*localities, made)
+
+
+def _read_locality(read: Reader, names: tuple[str, ...]) -> Locality:
+    endless = not read.is_null("half_width")
+    made = Locality(
+        **_read_common(read, names),
+        center=_read_by_column(read, "center", names),
+        center_scale=_read_by_column(read, "center_scale", names),
+        radius=read.number("radius", 0.0),
+        radius_mean=read.number("radius_mean", 0.0),
+        half_width=_read_by_column(read, "half_width", names, True) if endless else None,
+        point=read.integer("point", 0),
+    )
+    _finish(read, made)
+    return made
+
+
+def _read_common(read: Reader, names: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "feature_names": names,
+        "coef": _read_by_column(read, "coef", names),
+        "coef_scale": _read_by_column(read, "coef_scale", names),
+        "intercept": read.number("intercept"),
+        "intercept_scale": read.number("intercept_scale", 0.0),
+        "n_rows": read.integer("n_rows", 0),
+    }
+
+
+def _read_by_column(
+    read: Reader, entry: str, names: tuple[str, ...], endless: bool = False
+) -> Array:
+    pairs = read.sequence(entry)
+    given = [one[0] if isinstance(one, list) and len(one) == 2 else None for one in pairs]
+    if given != list(names):
+        expected = f"a list of [column, number] for the {len(names)} columns"
+        raise read.fail(entry, expected, pairs)
+    return read.shaped(entry, [one[1] for one in pairs], (len(names),), endless)
+
+
+def _finish(read: Reader, made: LocalModel) -> None:
+    """The formula must be that of the numbers beside it."""
+    shown, formula = read.text("formula"), made.formula()
+    if shown != formula:
+        raise read.fail("formula", f"that of its coefficients, {formula[:80]!r}", shown)
+    read.done()
+
+
+def check_models(shown: tuple[LocalModel, ...], mixture: Mixture) -> None:
+    """Raise where the numbers that a file shows are not those of its posterior."""
+    with np.errstate(all="ignore"):
+        own_models = mixture.models
+        for i, (one, own) in enumerate(zip(shown, own_models, strict=True)):
+            where = f"localities.{i}" if i < mixture.n_localities else "exterior"
+            # the intercept is a difference of these numbers, which other computers round otherwise
+            terms = abs(own.intercept) + np.abs(own.coef) @ np.abs(mixture.inputs.units.center)
+            for name in (field.name for field in fields(own)):
+                slack = _AGREE * float(terms) if name == "intercept" else 0.0
+                if not _agree(getattr(one, name), getattr(own, name), slack):
+                    raise ModelFileError(
+                        f"{where}.{name} does not agree with the posterior: this file shows another"
+                        " model than the one that it predicts by."
+                    )
+
+
+def _agree(shown: Any, own: Any, slack: float) -> bool:
+    if own is None or shown is None or isinstance(own, tuple):
+        return bool(shown == own)
+    first, second = np.asarray(shown, dtype=float), np.asarray(own, dtype=float)
+    allowed = _AGREE * np.minimum(np.abs(first), np.abs(second)) + slack
+    return bool(np.all((first == second) | (np.abs(first - second) <= allowed)))

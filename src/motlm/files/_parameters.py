@@ -1,0 +1,136 @@
+"""The parameters of an estimator to and from entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray
+from ..errors import ModelFileError
+from ..frames import is_frame
+from ..inputs import Inputs
+from ..posterior import Prior
+from ..units import Units
+from ._provenance import prior_entry, read_prior
+from ._read import Reader
+from ._text import plain
+
+__all__ = ["parameter_entries", "read_parameters"]
+
+_MOST = 2**63  # of an integer
+
+
+def parameter_entries(parameters: dict[str, Any], inputs: Inputs) -> dict[str, Any]:
+    """As plain values: points of interest as rows, a generator of random numbers not at all."""
+    return {name: _entry(name, value, inputs) for name, value in parameters.items()}
+
+
+def _entry(name: str, value: Any, inputs: Inputs) -> Any:
+    if callable(value):
+        raise ModelFileError(
+            f"{name}={value!r} is a function, which a file cannot hold; use a {name} by name, or"
+            " pickle the model."
+        )
+    if isinstance(value, Prior):
+        return prior_entry(value)
+    if isinstance(value, Units):
+        return _units_entry(value)
+    if name == "points_of_interest" and value is not None:
+        return _points_entry(value, inputs)
+    if name == "inverse_temperature" and not isinstance(value, str):
+        return _numbers_entry(name, value)
+    if name == "random_state" and not (value is None or isinstance(value, (int, np.integer))):
+        return None  # a generator in some state; the model no longer needs it
+    return plain(value)
+
+
+def _points_entry(points: Any, inputs: Inputs) -> list[list[Any]]:
+    """Rows in the order of the model's columns."""
+    if is_frame(points):
+        labels = inputs.labels
+        if labels is not None and set(labels) == set(points.columns):
+            points = points[list(labels)]
+        points = points.to_numpy()
+    table = np.asarray(points, dtype=object)
+    if table.ndim != 2:
+        raise ModelFileError(
+            f"points_of_interest should be rows; got an array of shape {table.shape}."
+        )
+    rows: list[list[Any]] = plain(table)
+    return [[float(value) for value in row] for row in rows] if _are_numbers(rows) else rows
+
+
+def _are_numbers(rows: list[list[Any]]) -> bool:
+    return all(isinstance(value, (int, float)) for row in rows for value in row)
+
+
+def _numbers_entry(name: str, value: Any) -> Any:
+    try:
+        return plain(np.asarray(value, dtype=float))
+    except (TypeError, ValueError, OverflowError):
+        raise ModelFileError(f"{name} should be numbers; got {repr(value)[:80]}.") from None
+
+
+def _units_entry(units: Units) -> dict[str, Any]:
+    return {
+        "center": plain(np.asarray(units.center, dtype=float)),
+        "inverse_scale": plain(np.asarray(units.inverse_scale, dtype=float)),
+        "target_center": plain(float(units.target_center)),
+        "target_scale": plain(float(units.target_scale)),
+    }
+
+
+def read_parameters(read: Reader, n_encoded: int) -> dict[str, Any]:
+    """The parameters; which there should be, and what they may be, the estimator knows."""
+
+    structured: dict[tuple[str, type], Callable[[str], Any]] = {
+        ("prior", dict): lambda name: read_prior(read.part(name)),
+        ("standardize", dict): lambda name: _read_units(read.part(name), n_encoded),
+        ("inverse_temperature", list): lambda name: _read_numbers(read, name),
+        ("points_of_interest", list): lambda name: _read_points(read, name),
+    }
+    found = {}
+    for name, value in read.content.items():
+        take = structured.get((name, type(value)))
+        if take is None and isinstance(value, (dict, list)):
+            raise read.fail(name, "a plain value", value)
+        if isinstance(value, int) and abs(value) > _MOST:
+            raise read.fail(name, "a number that a computer can hold", "one of many digits")
+        found[name] = read.raw(name) if take is None else take(name)
+    read.done()
+    return found
+
+
+def _read_numbers(read: Reader, name: str) -> tuple[float, ...]:
+    values = read.sequence(name)
+    return tuple(read.shaped(name, values, (len(values),)).tolist())
+
+
+def _read_points(read: Reader, name: str) -> AnyArray:
+    rows = read.sequence(name)
+    widths = {len(row) if isinstance(row, list) else -1 for row in rows}
+    if len(widths) != 1 or -1 in widths:
+        raise read.fail(name, "a list of rows of one length", rows)
+    values = [value for row in rows for value in row]
+    if not all(isinstance(value, (str, bool, int, float)) for value in values):
+        raise read.fail(name, "rows of texts and numbers", rows)
+    try:
+        return np.array(rows, dtype=float if _are_numbers(rows) else object)
+    except OverflowError:
+        expected = "numbers that a computer can hold"
+        raise read.fail(name, expected, "one of many digits") from None
+
+
+def _read_units(read: Reader, d: int) -> Units:
+    made = Units(
+        read.array("center", (d,)),
+        read.array("inverse_scale", (d,)),
+        read.number("target_center"),
+        read.number("target_scale", 0.0),
+    )
+    if not (made.inverse_scale >= 0).all() or made.target_scale == 0:
+        raise ModelFileError(f"{read.where}inverse_scale and target_scale should be positive.")
+    read.done()
+    return made

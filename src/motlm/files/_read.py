@@ -1,0 +1,167 @@
+"""Takes entries out of a document, each with its type and shape checked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array, Booleans
+from ..errors import ModelFileError
+
+__all__ = ["Reader"]
+
+_SHOWN = 80  # characters of a value in a message
+
+
+class Reader:
+    """One object of a document, whose entries are taken by name.
+
+    An entry that is missing, or is not what was asked for, is a ModelFileError that names it, and
+    so is one that nobody has taken when all is `done`.
+    """
+
+    def __init__(self, content: dict[str, Any], where: str = "") -> None:
+        self.content, self.where, self.left = content, where, set(content)
+
+    def fail(self, name: str, expected: str, got: Any) -> ModelFileError:
+        shown = repr(got)
+        more = ".." if len(shown) > _SHOWN else ""
+        return ModelFileError(
+            f"{self.where}{name} should be {expected}; got {shown[:_SHOWN]}{more}."
+        )
+
+    def raw(self, name: str) -> Any:
+        """An entry, whatever it is."""
+        if name not in self.content:
+            raise ModelFileError(f"the entry {self.where}{name} is missing.")
+        self.left.discard(name)
+        return self.content[name]
+
+    def take(self, name: str, kinds: tuple[type, ...], expected: str) -> Any:
+        value = self.raw(name)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise self.fail(name, expected, value)
+        return value
+
+    def is_null(self, name: str) -> bool:
+        """Whether an entry is null; it counts as taken then."""
+        null = name in self.content and self.content[name] is None
+        if null:
+            self.left.discard(name)
+        return null
+
+    def text(self, name: str) -> str:
+        return str(self.take(name, (str,), "a text"))
+
+    def choice(self, name: str, allowed: Any) -> str:
+        """One of some texts."""
+        value = self.text(name)
+        if value not in allowed:
+            raise self.fail(name, f"one of {', '.join(allowed)}", value)
+        return value
+
+    def boolean(self, name: str) -> bool:
+        return bool(self.take(name, (bool,), "true or false"))
+
+    def number(self, name: str, low: float = -math.inf) -> float:
+        value = self.take(name, (int, float), "a number")
+        try:
+            number = float(value)
+        except OverflowError:
+            expected = "a number that a computer can hold"
+            raise self.fail(name, expected, "one of many digits") from None
+        if not number >= low:
+            raise self.fail(name, f"a number >= {low:g}", value)
+        return number
+
+    def optional_number(self, name: str) -> float | None:
+        """A number, or null."""
+        return None if self.is_null(name) else self.number(name)
+
+    def integer(self, name: str, low: int, high: int = 2**53) -> int:
+        value = self.take(name, (int,), "an integer")
+        if not low <= value <= high:
+            raise self.fail(name, f"an integer between {low} and {high}", value)
+        return int(value)
+
+    def part(self, name: str) -> Reader:
+        return Reader(self.take(name, (dict,), "an object"), f"{self.where}{name}.")
+
+    def parts(self, name: str) -> list[Reader]:
+        """A list of objects."""
+        found = []
+        for i, value in enumerate(self.sequence(name)):
+            if not isinstance(value, dict):
+                raise self.fail(f"{name}.{i}", "an object", value)
+            found.append(Reader(value, f"{self.where}{name}.{i}."))
+        return found
+
+    def sequence(self, name: str) -> list[Any]:
+        return list(self.take(name, (list,), "a list"))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        values = self.sequence(name)
+        for value in values:
+            if not isinstance(value, str):
+                raise self.fail(name, "a list of texts", value)
+        return tuple(values)
+
+    def integers(self, name: str, length: int, low: int = 0) -> tuple[int, ...]:
+        values = self.sequence(name)
+        whole = all(isinstance(one, int) and not isinstance(one, bool) for one in values)
+        if len(values) != length or not whole or not all(low <= one <= 2**53 for one in values):
+            raise self.fail(name, f"{length} integers >= {low}", values)
+        return tuple(values)
+
+    def booleans(self, name: str, length: int) -> Booleans:
+        values = self.sequence(name)
+        if len(values) != length or not all(isinstance(one, bool) for one in values):
+            raise self.fail(name, f"{length} values true or false", values)
+        return np.array(values, dtype=bool)
+
+    def array(self, name: str, shape: tuple[int, ...], *, endless: bool = False) -> Array:
+        """Numbers of a shape; null is infinity where that may be."""
+        return self.shaped(name, self.raw(name), shape, endless)
+
+    def numbers(self, name: str) -> float | Array:
+        """A number, or a vector or matrix of any size."""
+        values = inner = self.take(name, (list, int, float), "a number or an array")
+        shape: tuple[int, ...] = ()
+        while isinstance(inner, list):
+            shape += (len(inner),)
+            inner = inner[0] if inner else None
+        if len(shape) > 2:
+            raise self.fail(name, "a number, a vector or a matrix", values)
+        return self.shaped(name, values, shape) if shape else self.number(name)
+
+    def shaped(
+        self, name: str, values: Any, shape: tuple[int, ...], endless: bool = False
+    ) -> Array:
+        """Numbers of a shape, from a value that was taken already."""
+
+        def walk(value: Any, rest: tuple[int, ...]) -> Any:
+            if rest:
+                if not isinstance(value, list) or len(value) != rest[0]:
+                    size = len(value) if isinstance(value, list) else None
+                    got = repr(value)[:40] if size is None else f"{size} entries"
+                    raise ModelFileError(
+                        f"{self.where}{name} should have shape {shape}; got {got}."
+                    )
+                return [walk(entry, rest[1:]) for entry in value]
+            if value is None and endless:
+                return math.inf
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise self.fail(name, "numbers", value)
+            return value
+
+        try:
+            return np.array(walk(values, shape), dtype=float).reshape(shape)
+        except OverflowError:
+            raise ModelFileError(f"{self.where}{name} has a number of too many digits.") from None
+
+    def done(self) -> None:
+        if self.left:
+            names = ", ".join(repr(self.where + name) for name in sorted(self.left)[:5])
+            raise ModelFileError(f"unknown entries {names}.")

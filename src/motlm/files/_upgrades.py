@@ -1,0 +1,148 @@
+"""Documents of earlier schemas, brought up to date.
+
+An upgrade moves values to where the next schema has them. That there are such entries is checked
+here; what is in them, when the document is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ModelFileError
+from ..posterior import Prior
+from ._provenance import prior_entry
+from ._read import Reader
+
+__all__ = ["SCHEMA", "upgrade"]
+
+SCHEMA = 3
+
+
+def upgrade(content: dict[str, Any], version: int) -> dict[str, Any]:
+    """A document of the current schema."""
+    for schema in range(version, SCHEMA):
+        content = _UPGRADES[schema](content)
+    return content
+
+
+def _from_1_to_2(content: dict[str, Any]) -> dict[str, Any]:
+    if "table" in content:
+        raise ModelFileError("unknown entries 'table'.")
+    return {**content, "schema": 2, "table": None}
+
+
+_SAME = (
+    *("format", "library", "estimator", "localities", "exterior", "parameters", "posterior"),
+    *("table", "certificate"),
+)
+
+
+def _from_2_to_3(content: dict[str, Any]) -> dict[str, Any]:
+    read = Reader(content)
+    read.raw("schema")
+    parameters = read.part("parameters")
+    units, training = read.part("units"), read.part("training")
+    for dropped in ("prior", "free"):  # that of the search; the one given is a parameter
+        read.raw(dropped)
+    made = {
+        **{name: read.raw(name) for name in _SAME},
+        "schema": 3,
+        "inputs": _inputs(read, parameters, units),
+        "geometry": _geometry(read),
+        "target": _target(read, units, training),
+        "overlap": parameters.raw("overlap"),
+        "provenance": _provenance(read, parameters, training),
+    }
+    for part in (units, training, read):
+        part.done()
+    return made
+
+
+def _inputs(read: Reader, parameters: Reader, units: Reader) -> dict[str, Any]:
+    columns = read.part("columns")
+    names, given = columns.raw("names"), columns.raw("feature_names_in")
+    if given is not None and given != names:
+        raise columns.fail("feature_names_in", "null, or the same as names", given)
+    made = {
+        "names": names,
+        "levels": columns.raw("levels"),
+        "named": given is not None,
+        "handle_unknown": parameters.raw("handle_unknown"),
+        "typical": columns.raw("typical"),
+        "center": units.raw("center"),
+        "inverse_scale": units.raw("inverse_scale"),
+        "varies": read.raw("varies"),
+    }
+    columns.done()
+    return made
+
+
+def _geometry(read: Reader) -> dict[str, Any]:
+    radius, points, metric = read.raw("radius"), read.raw("points"), read.raw("metric")
+    if points is None:
+        if metric is not None:
+            raise read.fail("metric", "null, as centers are learned", metric)
+        return {"kind": "balls", "radius": radius}
+    given = [_second(one, "center") for one in read.parts("localities")]
+    return {"kind": "given", "given": given, "points": points, "metric": metric, "radius": radius}
+
+
+def _second(read: Reader, name: str) -> list[Any]:
+    """The numbers of a list of [column, number]."""
+    pairs = read.sequence(name)
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise read.fail(name, "a list of [column, number]", pair)
+    return [pair[1] for pair in pairs]
+
+
+def _target(read: Reader, units: Reader, training: Reader) -> dict[str, Any]:
+    center, scale = units.number("target_center"), units.number("target_scale", 0.0)
+    if read.is_null("classes"):
+        training.raw("target_scale_")  # the same as that of the units
+        residual_scale = training.raw("residual_scale_")
+        return {
+            "kind": "continuous",
+            "center": center,
+            "scale": scale,
+            "residual_scale": residual_scale,
+        }
+    if (center, scale) != (0.0, 1.0):
+        raise units.fail("target_center and target_scale", "0 and 1 for labels", (center, scale))
+    classes = read.part("classes")
+    made = {"kind": "binary", "dtype": classes.raw("dtype"), "classes": classes.raw("values")}
+    classes.done()
+    return made
+
+
+def _provenance(read: Reader, parameters: Reader, training: Reader) -> dict[str, Any]:
+    localities, exterior = read.parts("localities"), read.part("exterior")
+    prior = parameters.raw("prior")
+
+    def found(name: str, otherwise: Any = None) -> Any:
+        """Of a search; a model made by a certificate has none."""
+        return training.raw(name) if name in training.content else otherwise
+
+    return {
+        "fingerprint": read.raw("fingerprint"),
+        "units_from": read.raw("units_from"),
+        "most_localities": read.raw("most_localities"),
+        "searched_localities": read.raw("chosen_localities"),
+        "n_rows": [one.raw("n_rows") for one in (*localities, exterior)],
+        "points": [one.raw("point") for one in localities],
+        "inverse_temperature": training.raw("inverse_temperature_"),
+        "prior": prior_entry(Prior()) if prior is None else prior,
+        "objective": found("objective_"),
+        "gibbs_risk": found("gibbs_risk_"),
+        "kl": found("kl_"),
+        "n_iter": found("n_iter_", 1),
+        "path": read.raw("path"),
+        "earlier_hash": None,
+    }
+
+
+_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    1: _from_1_to_2,
+    2: _from_2_to_3,
+}

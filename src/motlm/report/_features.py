@@ -1,0 +1,65 @@
+"""The user's columns in a report: what the form needs of each, and what the rows of a region are
+like.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray, Booleans
+from ..explanations._common import item
+from ..inputs import Group
+
+__all__ = ["FEW", "describe", "summarize"]
+
+FEW = 10  # rows below which nothing is told of a region, unless rows may be shown
+_CENTRAL = (0.1, 0.5, 0.9)
+_FREQUENT = 3  # levels that are shown
+
+
+def describe(group: Group, values: AnyArray, exact: bool) -> dict[str, Any]:
+    """What the form needs: the usual value, and a range. Without rows it is rounded and leaves out
+    the ends, which are single rows'.
+    """
+    if group.levels is not None:
+        counts = [int(np.sum(values == level)) for level in group.levels]
+        usual = group.levels[int(np.argmax(counts))]
+        return {"name": group.name, "usual": str(item(usual))}
+    numbers = np.asarray(values, dtype=float)
+    whole = bool(np.all(numbers == np.rint(numbers)))
+    low, middle, high = np.quantile(numbers, [0.0, 0.5, 1.0] if exact else [0.02, 0.5, 0.98])
+    if not exact:
+        spread = max(high - low, 1e-12 * max(abs(high), 1.0))
+        step = 10.0 ** np.floor(np.log10(spread / 20.0))
+        low, high = np.floor(low / step) * step, np.ceil(high / step) * step
+        middle = np.rint(middle / step) * step
+    if whole:
+        low, middle, high = np.floor(low), np.rint(middle), np.ceil(high)
+    digits = 12 if exact else 6
+    low, middle, high = (float(f"{value:.{digits}g}") for value in (low, middle, high))
+    return {"name": group.name, "usual": middle, "low": low, "high": high, "whole": whole}
+
+
+def summarize(
+    groups: tuple[Group, ...], columns: dict[str, AnyArray], inside: Booleans
+) -> list[dict[str, str]]:
+    """Ranges of the middle rows of a region, from which no single row can be read; nothing if it
+    has very few.
+    """
+    if inside.sum() < FEW:
+        return []
+    return [
+        {"feature": group.name, "text": _summary(group, columns[group.name][inside])}
+        for group in groups
+    ]
+
+
+def _summary(group: Group, values: AnyArray) -> str:
+    if group.levels is None:
+        low, middle, high = np.quantile(np.asarray(values, dtype=float), _CENTRAL)
+        return f"{middle:.4g} ({low:.4g} to {high:.4g})"
+    names, counts = np.unique([str(item(value)) for value in values], return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:_FREQUENT]
+    return ", ".join(f"{names[k]} {counts[k] / len(values):.0%}" for k in order)

@@ -1,0 +1,79 @@
+"""Models made by hand from a fit, where what a search finds does not matter."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from motlm.geometry import GivenCenters, Locus
+
+
+def with_mixture(model: Any, **changes: Any) -> Any:
+    """The estimator with parts of its mixture replaced."""
+    made = copy.copy(model)
+    made.mixture_ = replace(model.mixture_, **changes)
+    return made
+
+
+def with_localities(model: Any, points: Any, radius: Any, rng: np.random.Generator) -> Any:
+    """The estimator with localities at these standardized points, and other local models."""
+    mixture, n = model.mixture_, len(points)
+    inputs = mixture.inputs
+    kept = mixture.posterior.keep([0] * n)
+    posterior = replace(
+        kept,
+        coef=kept.coef + rng.normal(size=kept.coef.shape),
+        intercept=kept.intercept + rng.normal(size=n + 1),
+        center=np.asarray(points, dtype=float)[:, inputs.varies],
+    )
+    changes: dict[str, Any] = {"radius": np.asarray(radius, dtype=float)}
+    if not mixture.geometry.learned:
+        units, counted = inputs.units, inputs.counted
+        given = np.tile(inputs.typical, (n, 1))
+        given[:, counted] = points[:, counted] / units.inverse_scale[counted]
+        given[:, counted] += units.center[counted]
+        changes |= {"points": points * inputs.varies, "given": given}
+    return with_mixture(
+        model,
+        posterior=posterior,
+        geometry=replace(mixture.geometry, **changes),
+        provenance=replace(mixture.provenance, n_rows=(1,) * (n + 1), points=tuple(range(n))),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Described(GivenCenters):
+    """A geometry of the tests: each locality lies where its locus says, whatever that is."""
+
+    places: tuple[Locus, ...] = ()
+
+    def rows(self, Z: Any, features: Any) -> Any:
+        away = [self._away(one, Z[:, one.columns] - one.center) for one in self.places]
+        return features, np.column_stack(away)
+
+    def loci(self, inputs: Any, posterior: Any) -> tuple[Locus, ...]:
+        return self.places
+
+    @staticmethod
+    def _away(locus: Locus, gap: Any) -> Any:
+        weight = np.ones(gap.shape[1]) if locus.weight is None else locus.weight
+        if locus.norm == "quadratic":
+            return np.sqrt(np.einsum("ij,jk,ik->i", gap, locus.matrix, gap))
+        if locus.norm == "euclidean":
+            return np.sqrt((weight * gap**2).sum(axis=1))
+        sizes = weight * np.abs(gap)
+        return sizes.sum(axis=1) if locus.norm == "manhattan" else sizes.max(axis=1, initial=0.0)
+
+
+def described(model: Any, places: tuple[Locus, ...], rng: np.random.Generator) -> Any:
+    """The estimator with such localities."""
+    points = np.zeros((len(places), len(model.mixture_.inputs.varies)))
+    for point, locus in zip(points, places, strict=True):
+        point[locus.columns] = locus.center
+    made = with_localities(model, points, [one.radius for one in places], rng)
+    given = made.mixture_.geometry
+    geometry = Described(given.given, given.metric, given.points, given.radius, places)
+    return with_mixture(made, geometry=geometry)
