@@ -21,13 +21,17 @@ from scipy.stats import binom
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.bounds import clopper_pearson, pac_bayes_kl
-from motlm.certificates import Certified, certify_without_split
-from motlm.certificates._evidence import CLASSIFICATION, Evidence
-from motlm.certificates._laws import drawn, routed
-from motlm.certificates._protocol import issued, sealed_evidence
+from motlm.certificates import Certified, certify_in_sample
+from motlm.certificates._certify import seal
+from motlm.certificates._classification import CLASSIFICATION
+from motlm.certificates._distributions import Draw, draw_model
+from motlm.certificates._evidence import Evidence
+from motlm.certificates._issue import issue
+from motlm.certificates._records import Options
 from motlm.combinations import COMBINATIONS, ambiguity
-from motlm.losses import OffBy, ZeroOne
-from motlm.prediction import Readings, spoken
+from motlm.losses import ZeroOne
+from motlm.mixture import Mixture, View
+from motlm.posterior import Posterior
 
 from .batches import run_all
 from .store import Lines, versions
@@ -36,6 +40,7 @@ from .tables import grid
 PLACE = Path(__file__).parent / "coverage.csv"
 BATCH, BATCHES = 100, 10
 DELTAS = (0.05, 0.25)
+SEALED = 0.5
 POINTS = [[-0.5, 0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0, 0.0]]
 SEEDS_PICKED = 200
 _WIDER = 20.0  # factor on the scales of the fitted posterior, so that the models differ
@@ -160,49 +165,40 @@ def estimator(case: Case) -> Any:
 # -- true risks ------------------------------------------------------------------------------------
 
 
-def errs(case: Case, said: np.ndarray) -> np.ndarray:
+def errs(case: Case, answers: np.ndarray) -> np.ndarray:
     """The probability that the label predicted for each point of the plane is wrong."""
-    return np.where(said == LABEL, case.noise, 1.0 - case.noise)
+    return np.where(answers == LABEL, case.noise, 1.0 - case.noise)
 
 
-def _readings(model: Any, X: np.ndarray) -> Readings:
-    kept: list[Readings] = []
-    model._gather_readings(X, lambda readings: kept.append(readings) or np.empty(0))
-    return Readings(
-        *(
-            np.concatenate([getattr(one, name) for one in kept], axis=1)
-            for name in ("omega", "mean", "variance")
-        )
-    )
+def _view(model: Any, X: np.ndarray) -> View:
+    return model.mixture_.view(model.mixture_.encode(X))
+
+
+def _zero_one(view: View, label: np.ndarray) -> np.ndarray:
+    """The probability that each model errs on each row."""
+    return ZeroOne().value_and_partials(label.astype(float), view.mean, view.variance).value
 
 
 def gibbs(case: Case, model: Any, combine: str = "any") -> np.ndarray:
     """The probability that an applicable model errs (or the sum over applicable models), at each
     point of the plane.
     """
-    readings, total = _readings(model, PLANE), 0.0
+    view, total = _view(model, PLANE), 0.0
     for label, weight in ((LABEL, 1.0 - case.noise), (-LABEL, case.noise)):
-        losses = (
-            ZeroOne()
-            .value_and_partials(label.astype(float), readings.mean, readings.variance)
-            .value
-        )
-        total = total + weight * COMBINATIONS[combine].value(readings.omega, losses)
+        losses = _zero_one(view, label)
+        total = total + weight * COMBINATIONS[combine].value(view.membership, losses)
     return np.asarray(total)
 
 
 def apart(model: Any) -> np.ndarray:
-    readings = _readings(model, PLANE)
-    return ambiguity(
-        readings.omega,
-        ZeroOne().value_and_partials(LABEL.astype(float), readings.mean, readings.variance).value,
-    )
+    view = _view(model, PLANE)
+    return ambiguity(view.membership, _zero_one(view, LABEL))
 
 
 def classification_failures(case: Case, certified: Certified) -> dict[str, bool]:
     model, certificate = certified
     wrong, contradicted = errs(case, model.predict(PLANE)), model.ambiguous(PLANE)
-    speaker = model.apply(PLANE)
+    used = model.apply(PLANE)
     failed = {
         "C1 hold-out": wrong.mean() > certificate["hold-out"].value,
         "C2 any rule": gibbs(case, certified.gibbs).mean() > certificate["any rule"].value,
@@ -213,9 +209,9 @@ def classification_failures(case: Case, certified: Certified) -> dict[str, bool]
         "C4 ambiguity": contradicted.mean() > certificate["ambiguity"].value,
         "C5 per locality, all": any(
             one.value is not None
-            and (speaker == i).any()
-            and wrong[speaker == i].mean() > one.value
-            for i, one in enumerate(certificate.of("per locality"))
+            and (used == one.region_index).any()
+            and wrong[used == one.region_index].mean() > one.value
+            for one in certificate.of("per locality")
         ),
     }
     gain = certificate["gain"]
@@ -227,11 +223,16 @@ def classification_failures(case: Case, certified: Certified) -> dict[str, bool]
 def certified_constant(certified: Certified) -> Any:
     """The more frequent label among the rows used for fitting."""
     model = certified.model
-    return model.classes_[int(model._fingerprint.target_mean > 0)]
+    return model.classes_[int(_mean_target(model) > 0)]
+
+
+def _mean_target(model: Any) -> float:
+    """Of the rows used for fitting."""
+    return model.mixture_.provenance.fingerprint.target_mean
 
 
 def whole_failures(case: Case, X: np.ndarray, y: np.ndarray, delta: float) -> dict[str, bool]:
-    model, certificate = certify_without_split(estimator(case), X, y, delta=delta, reference=0)
+    model, certificate = certify_in_sample(estimator(case), X, y, delta=delta, reference=0)
     failed = {"W1 whole sample": gibbs(case, model).mean() > certificate["W1"].value}
     if len(certificate) > 1:
         failed["W2 silent error"] = (gibbs(case, model) - apart(model)).mean() > certificate[
@@ -245,21 +246,20 @@ def regression_failures(case: Case, certified: Certified) -> dict[str, bool]:
     model, certificate = certified
     y = CURVE[:, None] + case.noise * NOISE  # (points, noises)
     explained = certificate["explained"].value
-    deviation = ((y - model._fingerprint.target_mean) ** 2).mean()
+    deviation = ((y - _mean_target(model)) ** 2).mean()
     error = np.abs(model.predict(LINE)[:, None] - y)
-    speaker = model.apply(LINE)
+    used = model.apply(LINE)
     tolerance, squared = certificate["tolerance"], certificate["squared error"]
     clip = squared.details["clip"]
     mean_squared = np.minimum(error, clip) ** 2
     off = np.abs(certified.drawn.predict(LINE)[:, None] - y) > tolerance.details["tolerance"]
-    readings = _readings(certified.gibbs, LINE)
-    units = model._fitted.units
+    view, target = _view(certified.gibbs, LINE), certified.gibbs.mixture_.target
+    loss = target.error(tolerance.details["tolerance"])
     total = 0.0
     for column in y.T:
-        loss = OffBy(tolerance.details["tolerance"] / units.target_scale)
-        target = (column - units.target_center) / units.target_scale
-        losses = loss.value_and_partials(target, readings.mean, readings.variance).value
-        total += COMBINATIONS["any"].value(readings.omega, losses).mean() / y.shape[1]
+        codes = (column - target.center) / target.scale
+        losses = loss.value_and_partials(codes, view.mean, view.variance).value
+        total += COMBINATIONS["any"].value(view.membership, losses).mean() / y.shape[1]
     failed = {
         "R1 tolerance": (error > tolerance.details["tolerance"]).mean() > tolerance.value,
         "R2 squared error": (
@@ -269,9 +269,9 @@ def regression_failures(case: Case, certified: Certified) -> dict[str, bool]:
         "R2 explained": explained is not None and 1.0 - mean_squared.mean() / deviation < explained,
         "R3 intervals, all": any(
             one.value is not None
-            and (speaker == i).any()
-            and (error[speaker == i] <= one.value).mean() < one.details["coverage"]
-            for i, one in enumerate(certificate.of("interval"))
+            and (used == one.region_index).any()
+            and (error[used == one.region_index] <= one.value).mean() < one.details["coverage"]
+            for one in certificate.of("interval")
         ),
         "C2 any rule": total > certificate["any rule"].value,
         "C3 one draw": off.mean() > certificate["one draw"].value,
@@ -298,7 +298,7 @@ def controls(
         ),
         "core component": bool(truth > model.objective_),
         "model picked on the sealed rows": bool(
-            errs(case, picked).mean() > clopper_pearson(wrong, len(evidence.y), delta)
+            errs(case, picked).mean() > clopper_pearson(wrong, len(evidence.observed.y), delta)
         ),
     }
 
@@ -307,24 +307,28 @@ def _picked(evidence: Evidence) -> tuple[np.ndarray, int]:
     """Labels and number of errors of the model with the fewest errors on the sealed rows, among 200
     models drawn around the fitted one.
     """
-    problem, law, _ = evidence.prior
+    assert evidence.randomized is not None
+    prior, sealed = evidence.randomized.prior, evidence.randomized.rows
     wide = replace(
-        law, coef_scale=_WIDER * law.coef_scale, intercept_scale=_WIDER * law.intercept_scale
+        prior.posterior,
+        coef_scale=_WIDER * prior.posterior.coef_scale,
+        intercept_scale=_WIDER * prior.posterior.intercept_scale,
     )
-    assert evidence.X is not None
-    sealed, plane = (
-        problem.rows_of(evidence.X, evidence.target),
-        problem.rows_of(PLANE, np.zeros(len(PLANE))),
-    )
-    best, fewest = drawn(wide, 0), len(evidence.y) + 1
+    best, fewest = prior.mixture, len(evidence.observed.y) + 1
     for seed in range(SEEDS_PICKED):
-        one = drawn(wide, seed)
-        wrong = int(
-            (np.sign(spoken(routed(one, wide, sealed), "nearest")) != evidence.target).sum()
-        )
+        one = _drawn_mixture(prior.mixture, wide, draw_model(wide, seed))
+        wrong = int((np.sign(one.view(sealed.X).score) != sealed.target).sum())
         if wrong < fewest:
             best, fewest = one, wrong
-    return np.where(spoken(routed(best, wide, plane), "nearest") > 0, 1, -1), fewest
+    return np.where(best.view(PLANE).score > 0, 1, -1), fewest
+
+
+def _drawn_mixture(mixture: Mixture, posterior: Posterior, one: Draw) -> Mixture:
+    return replace(
+        mixture,
+        geometry=replace(mixture.geometry, radius=one.radius),
+        posterior=replace(posterior, coef=one.coef, intercept=one.intercept),
+    )
 
 
 # -- the experiment --------------------------------------------------------------------------------
@@ -349,20 +353,20 @@ def compute(task: tuple[Case, int]) -> list[Count]:
             warnings.simplefilter(
                 "ignore"
             )  # repeated rows due to finite support, and localities dropped on small samples
-            evidence, protocol, _ = sealed_evidence(estimator(case), X, y, random_state=number)
+            evidence = seal(estimator(case), X, y, SEALED, Options(seed=number))
             for delta in DELTAS:
                 if case.task == "classification":
                     every = dict.fromkeys(
                         CLASSIFICATION, delta
                     )  # also statements that are redundant with few localities
-                    certified = issued(evidence, len(every) * delta, every, protocol, [])
+                    certified = issue(evidence, len(every) * delta, every)
                     note(
                         classification_failures(case, certified),
                         delta,
                         {"C6 gain": certified.certificate["gain"].delta},
                     )
                 else:
-                    certified = issued(evidence, delta, "each", protocol, [])
+                    certified = issue(evidence, delta, "each")
                     note(regression_failures(case, certified), delta)
             if case.task == "classification":
                 note(whole_failures(case, X, y, DELTAS[0]), DELTAS[0])

@@ -46,7 +46,9 @@ HOST = """<!DOCTYPE html><meta charset="utf-8"><pre id="out"></pre><script>
 </script>FRAMES"""
 
 
-def open_pages(scripts: Sequence[tuple[Path, str]], folder: Path, charts: bool = False) -> list[Any]:
+def open_pages(
+    scripts: Sequence[tuple[Path, str]], folder: Path, charts: bool = False
+) -> list[Any]:
     """What each script returns in its page, all pages in one run.
 
     Without charts the library that draws them is left out, which takes most of the time.

@@ -149,9 +149,7 @@ def of_loci(kind: str, overlap: str, *places: Locus) -> Case:
     return Case(described(model, places, rng), X, y, X[:200], refused)
 
 
-def locus(
-    norm: str, columns: list[int], radius: float, weight: list[float] | None = None
-) -> Locus:
+def locus(norm: str, columns: list[int], radius: float, weight: list[float] | None = None) -> Locus:
     center = np.linspace(-0.3, 0.4, len(columns))
     factors = None if weight is None else np.array(weight)
     matrix = None

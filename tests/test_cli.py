@@ -735,7 +735,7 @@ def test_report_and_certify(folder: Path, tmp_path: Path) -> None:
     assert facts["report"] == str(report)
     assert facts["rows"] == 240
     refused = run("certify", folder / "m.json", folder / "data.csv", code=2).output
-    assert "are among the 168 that the model was made from" in refused
+    assert "are among the 168 used for fitting" in refused
     rng = np.random.default_rng(9)
     fresh = (
         clients(600)
@@ -1005,6 +1005,19 @@ def test_unknown_categories_are_noted_once(folder: Path, tmp_path: Path) -> None
         "6 rows",
         "6 rows have missing values or unknown categories: see the column note",
     ]
+    told = run("explain", folder / "m.json", tmp_path / "d.csv", "--row", 2).stderr.splitlines()
+    assert told == [
+        "1 rows were read with a note; the first is row 2: column 'region': the category 'moon' is"
+        " unknown to the model"
+    ]
+
+
+def test_unknown_categories_of_sealed_rows_are_noted_once(tmp_path: Path) -> None:
+    frame = clients()
+    frame.loc[split(240, 0.3, 0)[1][:2], "region"] = "moon"
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    told = run("fit", tmp_path / "d.csv", *ROLES, *FAST).stderr
+    assert told.count("'moon'") == 1
 
 
 def test_defaults_are_those_of_python(folder: Path) -> None:

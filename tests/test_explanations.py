@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import json
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,9 @@ from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
 from motlm.explanations import counterfactual, explain_global, explain_local
+from motlm.explanations._detour import squared_distance
 from motlm.explanations._projection import Domain
-from motlm.geometry import Locus, Metric
+from motlm.geometry import GivenCenters, Locus
 
 QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
 POINTS = [[-1.0, 0.0], [1.0, 0.0]]
@@ -298,24 +299,28 @@ def test_other_things_are_refused(table, mixed) -> None:
 # -- counterfactuals -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("equal", [False, True])
+@pytest.mark.parametrize("weights", ["one", "some", "few"])
 @pytest.mark.parametrize("boxed", [False, True])
 @pytest.mark.filterwarnings("ignore:Values in x were outside bounds")
-def test_the_nearest_point_against_a_solver(boxed: bool, rng: np.random.Generator) -> None:
-    """A general solver finds no nearer point in ball, half-space and box."""
+def test_the_nearest_point_against_a_solver(
+    boxed: bool, weights: str, equal: bool, rng: np.random.Generator
+) -> None:
+    """A general solver finds no nearer point in ellipsoid, half-space or plane, and box."""
     found = 0
     for _ in range(60):
         d = int(rng.integers(1, 5))
         center, gradient = rng.normal(size=d), rng.normal(size=d)
+        weight = np.ones(d) if weights == "one" else rng.uniform(0.1, 4.0, d)
+        if weights == "few":
+            weight *= rng.random(d) < 0.6
         radius = rng.uniform(0.5, 2.0)
-        inside = rng.normal(size=d)
-        start = center + inside / np.linalg.norm(inside) * radius * rng.uniform(0, 0.99)
-        low, high = (
-            (start - rng.uniform(0, 1.5, d), start + rng.uniform(0, 1.5, d))
-            if boxed
-            else (np.full(d, -np.inf), np.full(d, np.inf))
-        )
-        reach = gradient @ start + rng.uniform(0.05, 1.0)
-        domain = Domain(gradient, reach, False, low, high, center, np.ones(d), radius)
+        start = center + rng.normal(size=d)  # inside or outside
+        low, high = np.full(d, -np.inf), np.full(d, np.inf)
+        if boxed:
+            low, high = start - rng.uniform(0, 1.5, d), start + rng.uniform(0, 1.5, d)
+        reach = gradient @ start + rng.uniform(-0.5, 1.0)
+        domain = Domain(gradient, reach, equal, low, high, center, weight, radius)
         point = domain.nearest(start)
         solved = minimize(
             lambda z, start=start: ((z - start) ** 2).sum(),
@@ -323,27 +328,134 @@ def test_the_nearest_point_against_a_solver(boxed: bool, rng: np.random.Generato
             jac=lambda z, start=start: 2 * (z - start),
             bounds=list(zip(low, high, strict=True)),
             constraints=[
-                {"type": "ineq", "fun": lambda z, g=gradient, r=reach: g @ z - r},
-                {"type": "ineq", "fun": lambda z, c=center, r=radius: r**2 - ((z - c) ** 2).sum()},
+                {
+                    "type": "eq" if equal else "ineq",
+                    "fun": lambda z, domain=domain: beyond(domain, z),
+                },
+                {"type": "ineq", "fun": lambda z, domain=domain: room(domain, z)},
             ],
             options={"maxiter": 500, "ftol": 1e-12},
         )
-        feasible = (
-            solved.success
-            and gradient @ solved.x >= reach - 1e-6
-            and np.linalg.norm(solved.x - center) <= radius + 1e-6
-        )
+        reached = beyond(domain, solved.x)
+        feasible = solved.success and room(domain, solved.x) >= -1e-6
+        feasible = feasible and (abs(reached) <= 1e-6 if equal else reached >= -1e-6)
         if point is None:
             assert not feasible
             continue
         found += 1
-        assert gradient @ point >= reach - 1e-9
-        assert np.linalg.norm(point - center) <= radius * (1 + 1e-12)
+        assert beyond(domain, point) == pytest.approx(0, abs=1e-9) if equal else True
+        assert beyond(domain, point) >= -1e-9
+        assert room(domain, point) >= -1e-9
         assert (point >= low - 1e-12).all()
         assert (point <= high + 1e-12).all()
         if feasible:
             assert ((point - start) ** 2).sum() <= solved.fun * (1 + 1e-4) + 1e-9
     assert found > 15
+
+
+def beyond(domain: Domain, z: np.ndarray) -> float:
+    return float(domain.gradient @ z - domain.reach)
+
+
+def room(domain: Domain, z: np.ndarray) -> float:
+    return float(domain.radius**2 - domain.weight @ (z - domain.center) ** 2)
+
+
+def test_fixed_columns_take_room(rng: np.random.Generator) -> None:
+    """The nearest point with columns held is that with bounds that hold them."""
+    for _ in range(40):
+        start, center, gradient = rng.normal(size=(3, 4))
+        free = np.array([True, True, False, True])
+        weight = rng.uniform(0.0, 2.0, 4) * (rng.random(4) < 0.7)
+        none = np.full(4, np.inf)
+        whole = Domain(gradient, gradient @ start + 0.3, False, -none, none, center, weight, 1.5)
+        held = replace(whole, low=np.where(free, -np.inf, start), high=np.where(free, none, start))
+        expected, part = held.nearest(start), whole.fix(free, start)
+        found = None if part is None else part.nearest(start[free])
+        assert (found is None) == (expected is None)
+        if found is not None:
+            np.testing.assert_allclose(found, expected[free], atol=1e-6)
+
+
+@dataclass(frozen=True, eq=False)
+class FewColumns(GivenCenters):
+    """Each locality looks at some columns, and weighs them."""
+
+    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (n, n_encoded)
+
+    def rows(self, Z, features):
+        gaps = Z[:, None] - self.points
+        return features, np.sqrt((self.weights * gaps**2).sum(axis=2))
+
+    def loci(self, inputs, posterior):
+        return tuple(
+            Locus("euclidean", np.flatnonzero(w), point[w > 0], float(radius), w[w > 0])
+            for w, point, radius in zip(self.weights, self.points, self.radius, strict=True)
+        )
+
+
+@pytest.fixture(scope="module")
+def few_columns() -> tuple[LocalMixtureClassifier, np.ndarray]:
+    """Three columns; two localities that look at two of them, with weights, and overlap."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 3)) * [1.0, 5.0, 2.0]
+    y = np.where(X[:, 0] * np.sign(X[:, 1]) + 0.2 * X[:, 2] > 0, 1, -1)
+    model = LocalMixtureClassifier(
+        points_of_interest=[[0.0, 4.0, 0.0], [0.5, -4.0, 0.0]], **QUICK
+    ).fit(X, y)
+    old = model.mixture_.geometry
+    weights = np.array([[0.5, 2.0, 0.0], [0.0, 1.5, 0.7]])
+    geometry = FewColumns(old.given, old.metric, old.points, np.array([1.3, 1.6]), weights)
+    return change(model, geometry=geometry), X
+
+
+def check_by_sampling(model, rows, sample, **options) -> set[tuple[str, bool]]:
+    """No sampled row with the other answer by the same model is nearer; regions of what was found,
+    and whether it was exact.
+    """
+    answers, used, places = model.predict(sample), model.apply(sample), standardize(model, sample)
+    found = set()
+    for x in rows:
+        one = counterfactual(model, x, **options)
+        fits = (answers != model.predict(x[None])[0]) & (used == model.apply(x[None])[0])
+        away = np.linalg.norm(places[fits] - standardize(model, x[None]), axis=1)
+        nearest = away.min() if fits.any() else np.inf
+        if not one.found:
+            assert not (one.exact and np.isfinite(nearest))
+            assert one.exact or options["integer"]  # for whole numbers there is no detour
+            continue
+        after = np.array([list(one.after.values())])
+        assert model.apply(after)[0] == model.apply(x[None])[0]
+        assert one.distance <= nearest * (1 if one.exact else 1.1)
+        found.add((one.region, one.exact))
+    return found
+
+
+@pytest.mark.parametrize("integer", [(), ("x1",)])
+@pytest.mark.parametrize("bounds", [{}, {"x0": (-0.8, 0.9), "x2": (-3.0, None)}])
+def test_localities_in_a_few_columns_by_sampling(few_columns, integer, bounds) -> None:
+    model, X = few_columns
+    sample = np.random.default_rng(0).uniform(-3.5, 3.5, size=(60_000, 3)) * [1.0, 5.0, 2.0]
+    if integer:
+        sample[:, 1] = np.rint(sample[:, 1])
+    for column, (low, high) in bounds.items():
+        j = int(column[1])
+        sample = sample[(sample[:, j] >= low) & (sample[:, j] <= (high or np.inf))]
+    found = check_by_sampling(model, X[:40], sample, integer=integer, bounds=bounds)
+    assert {("locality 0", True), ("locality 1", True)} <= found
+
+
+def test_weights_of_a_metric_by_sampling(few_columns) -> None:
+    """The metric seuclidean divides by the variances, which here are not 1."""
+    _, X = few_columns
+    y = np.where(X[:, 0] * np.sign(X[:, 1] + 4) + 0.2 * X[:, 2] > 0, 1, -1)
+    model = LocalMixtureClassifier(
+        points_of_interest=[[0.0, 4.0, 0.0]], metric="seuclidean", standardize=False, **QUICK
+    ).fit(X, y)
+    assert np.ptp(model.mixture_.loci[0].weight) > 0.5
+    sample = np.random.default_rng(0).uniform(-3.5, 3.5, size=(60_000, 3)) * [1.0, 5.0, 2.0]
+    found = check_by_sampling(model, X[:40], sample, integer=())
+    assert ("locality 0", True) in found
 
 
 def test_labels_flip_within_the_locality(fitted) -> None:
@@ -379,6 +491,9 @@ def test_predictions_move_to_what_is_wanted() -> None:
     assert not counterfactual(model, x, target=before + 100).found
     with pytest.raises(ValueError, match="target is needed"):
         counterfactual(model, x)
+    for bad in ("much", np.nan):
+        with pytest.raises(ValueError, match="target must be a finite number"):
+            counterfactual(model, x, target=bad)
     assert counterfactual(model, x, target=before).reason == "the model gives that answer already"
 
 
@@ -483,6 +598,21 @@ def test_other_metrics_have_no_closed_form() -> None:
     assert "no closed form" in counterfactual(model, inside).reason
     outside = X[model.apply(X) == len(model.localities_)][0]
     assert "no closed form" not in counterfactual(model, outside).reason
+
+
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "seuclidean", "manhattan", "chebyshev", "mahalanobis"]
+)
+def test_distances_are_those_of_the_model(metric: str) -> None:
+    """What a detour keeps away from is where the model says that localities are."""
+    X, y = make_clf_case1(random_state=0)
+    model = LocalMixtureClassifier(points_of_interest=POINTS, metric=metric, **QUICK).fit(X, y)
+    view = model.mixture_.view(X[:20])
+    for away, locus in zip(view.distance, model.mixture_.loci, strict=True):
+        found = [squared_distance(locus, z) for z in standardize(model, X[:20])]
+        np.testing.assert_allclose(found, away**2, rtol=1e-9)
+    outside = X[model.apply(X) == len(model.localities_)][:10]
+    assert any(counterfactual(model, x).found for x in outside)
 
 
 # -- what a reviewer found -------------------------------------------------------------------------
@@ -629,3 +759,62 @@ def test_text_in_arrays_is_told(table) -> None:
         ValueError, match=r"(?s)X is an array that holds text .*set_output\(transform=.pandas.\)"
     ):
         LocalMixtureClassifier(1, **QUICK).fit(frame.to_numpy(dtype=object), y)
+
+
+# -- mixtures, and old names -----------------------------------------------------------------------
+
+
+def test_mixtures_are_explained_like_their_estimators(fitted) -> None:
+    model, X, y = fitted
+    mixture = model.mixture_
+    assert explain_global(mixture, X, y).to_dict() == explain_global(model, X, y).to_dict()
+    assert explain_local(mixture, X[:5]).to_dict() == explain_local(model, X[:5]).to_dict()
+    target = None if hasattr(model, "classes_") else 0.3
+    first, second = (counterfactual(one, X[0], target=target) for one in (mixture, model))
+    assert first.to_dict() == second.to_dict()
+
+
+def test_digits_of_learned_centers_far_from_zero() -> None:
+    """Contributions are taken from standardized numbers, which keep their digits."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([1.7e12 + 10 * rng.normal(size=300), rng.normal(size=300)])
+    y = np.where(X[:, 0] - 1.7e12 + 5 * X[:, 1] > 0, 1, -1)
+    model = LocalMixtureClassifier(1, **QUICK).fit(X, y)
+    explanation = explain_local(model, X)
+    np.testing.assert_allclose(
+        explanation.base + explanation.contributions.sum(axis=1), explanation.score, rtol=1e-12
+    )
+
+
+def test_old_names_warn_and_work(table, mixed) -> None:
+    frame, y = table
+    with pytest.warns(FutureWarning, match=r"explain_local\(n_neighbours=\) is now n_neighbors"):
+        explanation = explain_local(mixed, frame[:3], X_train=frame, n_neighbours=2)
+    row = explanation[0]
+    assert len(row.neighbors) == 2
+    for old, new in (
+        ("neighbours", "neighbors"),
+        ("speaker", "model_used"),
+        ("speaker_name", "model_name"),
+    ):
+        with pytest.warns(FutureWarning, match=f"RowExplanation.{old} is now {new}"):
+            assert getattr(row, old) == getattr(row, new)
+    with pytest.warns(FutureWarning, match="the entry 'says' is now 'answer'"):
+        assert row.models[0]["says"] == row.models[0]["answer"]
+    with pytest.raises(KeyError, match="speaks for"):
+        row.models[0]["speaks for"]
+    whole = explain_global(mixed, frame, y)
+    with pytest.warns(FutureWarning, match="Region.n_spoken is now n_used"):
+        assert whole.regions[0].n_spoken == whole.regions[0].n_used
+    with pytest.warns(FutureWarning, match="the entry 'speaks for' is now 'used for'"):
+        assert whole.rows()[0]["speaks for"] == whole.regions[0].n_used
+    assert "model" in explanation.to_frame().columns
+
+
+def test_a_row_for_a_model_from_a_file(table, mixed) -> None:
+    """It knows the names of the columns, but not the table."""
+    frame, _ = table
+    inputs = mixed.mixture_.inputs
+    read = change(mixed, inputs=replace(inputs, reading=replace(inputs.reading, labels=None)))
+    row = frame.iloc[3].to_dict()
+    assert counterfactual(read, row).to_dict() == counterfactual(mixed, row).to_dict()

@@ -5,7 +5,9 @@ overlap.
 from __future__ import annotations
 
 import builtins
+import copy
 import warnings
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import matplotlib
@@ -17,6 +19,7 @@ from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
 from motlm.datasets import make_clf_case2, make_reg_case2
 from motlm.explanations import explain_local
+from motlm.geometry import GivenCenters, Locus
 from motlm.plotting import (
     CoefficientsDisplay,
     ContributionsDisplay,
@@ -125,13 +128,74 @@ def test_a_slice_cuts_balls_where_it_says(rng: np.random.Generator) -> None:
         )
         [(_, center, width)] = display.circles
         rows = np.tile(
-            fitted._typical if at is None else fitted.localities_[0].center, (display.xx0.size, 1)
+            fitted.mixture_.inputs.typical if at is None else fitted.localities_[0].center,
+            (display.xx0.size, 1),
         )
         rows[:, 2], rows[:, 0] = display.xx0.ravel(), display.xx1.ravel()
         inside = ((rows[:, 2] - center[0]) / width[0]) ** 2 + (
             (rows[:, 0] - center[1]) / width[1]
         ) ** 2 <= 1
         assert (inside == fitted.membership(rows)[:, 0]).mean() > 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class FewColumns(GivenCenters):
+    """Each locality looks at some columns, and weighs them."""
+
+    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (n, n_encoded)
+
+    def rows(self, Z, features):
+        gaps = Z[:, None] - self.points
+        return features, np.sqrt((self.weights * gaps**2).sum(axis=2))
+
+    def half_widths(self, inputs):
+        return [None] * len(self.radius)
+
+    def loci(self, inputs, posterior):
+        return tuple(
+            Locus("euclidean", np.flatnonzero(w), point[w > 0], float(radius), w[w > 0])
+            for w, point, radius in zip(self.weights, self.points, self.radius, strict=True)
+        )
+
+
+@pytest.mark.parametrize("features", [(0, 1), (1, 2), (0, 3)])
+def test_localities_in_a_few_columns(rng: np.random.Generator, features) -> None:
+    """Ellipses where the model sees both columns, bands where it sees one."""
+    X = rng.normal(size=(200, 4)) * [1.0, 5.0, 2.0, 1.0]
+    y = np.where(X[:, 0] * np.sign(X[:, 1]) > 0, 1, -1)
+    points = [[0.0, 4.0, 0.0, 0.0], [0.5, -4.0, 0.0, 0.0]]
+    fitted = quiet(LocalMixtureClassifier(points_of_interest=points, **QUICK), X, y)
+    old, radius = fitted.mixture_.geometry, np.array([1.3, 1.6])
+    weights = np.array([[0.5, 2.0, 0.0, 0.0], [0.0, 1.5, 0.7, 0.0]])
+    geometry = FewColumns(old.given, old.metric, old.points, radius, weights)
+    made = copy.copy(fitted)
+    made.mixture_ = replace(fitted.mixture_, geometry=geometry)
+    display = LocalitiesDisplay.from_estimator(made, X, y, features=features, grid_resolution=40)
+    rows = np.tile(made.mixture_.inputs.typical, (display.xx0.size, 1))
+    rows[:, features[0]], rows[:, features[1]] = display.xx0.ravel(), display.xx1.ravel()
+    assert len(display.circles) == 2
+    for i, center, width in display.circles:
+        inside = (((rows[:, list(features)] - center) / width) ** 2).sum(axis=1) <= 1
+        assert (inside == made.membership(rows)[:, i]).mean() > 0.999
+    with pytest.raises(ValueError, match=r"a projection draws balls; .* Draw a slice"):
+        LocalitiesDisplay.from_estimator(made, X, y, kind="projection")
+
+
+def test_mixtures_are_drawn_like_their_estimators(model) -> None:
+    X, y, fitted = model
+    mixture = fitted.mixture_
+    display = LocalitiesDisplay.from_estimator(mixture, X, y, grid_resolution=10)
+    again = LocalitiesDisplay.from_estimator(fitted, X, y, grid_resolution=10)
+    np.testing.assert_array_equal(display.response, again.response)
+    np.testing.assert_array_equal(
+        CoefficientsDisplay.from_estimator(mixture).coef,
+        CoefficientsDisplay.from_estimator(fitted).coef,
+    )
+    assert ContributionsDisplay.from_estimator(mixture, X[:1]).names
+    with pytest.raises(ValueError, match="nothing was chosen"):
+        PathDisplay.from_estimator(
+            replace(mixture, provenance=replace(mixture.provenance, path=()))
+        )
 
 
 def test_a_projection_keeps_circles(wide) -> None:
@@ -160,7 +224,7 @@ def test_maps_of_regressors_and_of_categories(rng: np.random.Generator) -> None:
 
 def test_map_refuses_what_it_cannot_draw(model, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, fitted = model
-    with pytest.raises(TypeError, match="draws motlm's estimators; got a dict"):
+    with pytest.raises(TypeError, match=r"expected a fitted motlm estimator .* got a dict"):
         LocalitiesDisplay.from_estimator({}, X, y)
     single = LocalMixtureClassifier(0, **QUICK).fit(X[["east"]], y)
     with pytest.raises(ValueError, match="needs two columns; for one use RegressionDisplay"):
@@ -197,27 +261,58 @@ def test_map_refuses_what_it_cannot_draw(model, monkeypatch: pytest.MonkeyPatch)
 # -- models ----------------------------------------------------------------------------------------
 
 
+LINE = {"points_of_interest": [[-0.5], [0.5]], **QUICK, "inverse_temperature": 16.0}
+
+
 def test_regression_along_one_column() -> None:
     X, y = make_reg_case2(random_state=0)
-    options = {"points_of_interest": [[-0.5], [0.5]], **QUICK, "inverse_temperature": 16.0}
-    plain = LocalMixtureRegressor(**options).fit(X, y)
+    plain = LocalMixtureRegressor(**LINE).fit(X, y)
     display = RegressionDisplay.from_estimator(plain, X, y)
     assert "root mean squared errors" in display.interval_name
     np.testing.assert_allclose(display.prediction, plain.predict(display.grid[:, None]))
-    certified, certificate = certify(LocalMixtureRegressor(**options), X, y)
-    display = RegressionDisplay.from_estimator(certified, X, y)
-    assert display.interval_name == "certified interval, 90% of outcomes"
-    half = np.array([one.value for one in certificate.of("interval")])[display.speaker]
-    np.testing.assert_allclose(display.interval[:, 1] - display.prediction, half)
+    np.testing.assert_array_equal(display.model_used, plain.apply(display.grid[:, None]))
+    with pytest.warns(FutureWarning, match="RegressionDisplay.speaker is now model_used"):
+        np.testing.assert_array_equal(display.speaker, display.model_used)
+    again = RegressionDisplay.from_estimator(plain.mixture_, X, y)
+    np.testing.assert_array_equal(again.interval, display.interval)
     frame = pd.DataFrame({"dose": X[:, 0]})
-    framed = LocalMixtureRegressor(**options, overlap="mean").fit(frame, y)
+    framed = LocalMixtureRegressor(**LINE, overlap="mean").fit(frame, y)
     assert RegressionDisplay.from_estimator(framed, frame, y).ax_.get_xlabel() == "dose"
-    with pytest.raises(TypeError, match="draws a LocalMixtureRegressor"):
-        RegressionDisplay.from_estimator(LocalMixtureClassifier(), X, y)
+    labels = LocalMixtureClassifier(0, **QUICK).fit(X, y > 0)
+    with pytest.raises(TypeError, match="draws a regression; this model is a classification"):
+        RegressionDisplay.from_estimator(labels, X, y)
     with pytest.raises(ValueError, match="draws models of 1 column; this one has 2"):
         RegressionDisplay.from_estimator(
             LocalMixtureRegressor(0, **QUICK).fit(np.column_stack([X, X**2]), y), X, y
         )
+
+
+def test_regression_in_any_metric() -> None:
+    """Where distances do not tell how far a locality reaches, the grid does."""
+    X, y = make_reg_case2(random_state=0)
+    known, asked = (
+        LocalMixtureRegressor(**LINE, metric=metric).fit(X, y)
+        for metric in ("euclidean", "canberra")
+    )
+    assert asked.localities_[0].half_width is None
+    display = RegressionDisplay.from_estimator(asked, X, y)
+    for i, (low, high) in enumerate(display.balls):
+        inside = display.grid[asked.membership(display.grid[:, None])[:, i]]
+        assert (low, high) == (inside.min(), inside.max())
+    for (low, high), one in zip(
+        RegressionDisplay.from_estimator(known, X, y).balls, known.localities_, strict=True
+    ):
+        assert (low + high) / 2 == pytest.approx(one.center[0])
+        assert high - low == pytest.approx(2 * one.half_width[0])
+
+
+def test_certified_intervals_are_drawn() -> None:
+    X, y = make_reg_case2(random_state=0)
+    certified, certificate = certify(LocalMixtureRegressor(**LINE), X, y)
+    display = RegressionDisplay.from_estimator(certified, X, y)
+    assert display.interval_name == "certified interval, 90% of outcomes"
+    half = np.array([one.value for one in certificate.of("interval")])[display.model_used]
+    np.testing.assert_allclose(display.interval[:, 1] - display.prediction, half)
 
 
 def test_coefficients_of_many_columns_and_localities(wide) -> None:
@@ -230,7 +325,7 @@ def test_coefficients_of_many_columns_and_localities(wide) -> None:
     assert few.coef[-1, 0] == fitted.exterior_.coef[j]
     sizes = np.abs(display.coef).max(axis=0)
     assert (np.diff(sizes) <= 1e-12).all()
-    with pytest.raises(TypeError, match="CoefficientsDisplay draws"):
+    with pytest.raises(TypeError, match="expected a fitted motlm estimator"):
         CoefficientsDisplay.from_estimator(3)
 
 
@@ -240,6 +335,7 @@ def test_contributions_of_a_row(wide) -> None:
     one = display.explanation
     assert display.names[-1] == "28 other features"
     assert one.base + display.values.sum() == pytest.approx(one.score)
+    assert display.ax_.get_title() == f"decided by {one.model_name}: {one.reason}"
     no_overlap(display)
     again = ContributionsDisplay.from_explanation(explain_local(fitted, X[:1])[0], max_features=40)
     no_overlap(again)
@@ -273,7 +369,7 @@ def test_paths(model) -> None:
     ):
         with pytest.raises(ValueError, match=match):
             PathDisplay.from_estimator(fitted, **options)
-    with pytest.raises(TypeError, match="PathDisplay draws"):
+    with pytest.raises(TypeError, match="expected a fitted motlm estimator"):
         PathDisplay.from_estimator(3)
 
 

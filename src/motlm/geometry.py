@@ -53,6 +53,7 @@ _NORMS = {
 _ARGUMENTS = {"seuclidean": "V", "mahalanobis": "VI"}
 _SMALLEST_RADIUS = 0.02  # standardized, of a ball that never reaches a membership of 1/2
 CENTER_SCALE = 0.2  # of a learned center, where a search begins
+_ROUNDING = 1e-9  # relative, by which two forms of a center in a file may differ
 _NONE: Array = np.empty(0)
 
 
@@ -334,12 +335,18 @@ class GivenCenters:
     @classmethod
     def read(cls, read: Any, inputs: Inputs, n_localities: int) -> GivenCenters:
         n, d = n_localities, len(inputs.varies)
-        return cls(
+        made = cls(
             read.array("given", (n, d)),
             Metric.read(read.part("metric"), d),
             read.array("points", (n, d)),
             read.array("radius", (n,)),
         )
+        units, counted = inputs.units, inputs.counted
+        gap = np.abs(units.standardize(made.given) - made.points)[:, counted]
+        size = ((np.abs(made.given) + np.abs(units.center)) * units.inverse_scale)[:, counted]
+        if not (gap <= _ROUNDING * (size + np.abs(made.points[:, counted]))).all():
+            raise read.fail("points", "the given centers, standardized", made.points.tolist())
+        return made
 
 
 @dataclass(frozen=True, eq=False)

@@ -241,7 +241,7 @@ class Binary:
         plain = all(isinstance(value, (str, bool, int, float)) for value in values)
         if len(values) != 2 or values[0] == values[1] or not plain:
             raise read.fail("classes", "two different labels", values)
-        kinds = {"text": None, "object": object}
+        kinds = {"text": str, "object": object}
         try:
             made = np.array(values, dtype=kinds.get(dtype, dtype))
         except (ValueError, OverflowError, TypeError):

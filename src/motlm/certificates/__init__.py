@@ -2,16 +2,28 @@
 be quoted.
 """
 
-from typing import Any
-
 from ..errors import CertificateError
+from ._audit import audit
+from ._certify import DEFAULT_SEALED, certify, split
+from ._deprecated import certify_without_split as certify_without_split
+from ._deprecated import whole_sample as whole_sample
+from ._in_sample import audit_in_sample, certify_in_sample
+from ._issue import Certified
 from ._statements import Certificate, Ledger, Statement
+from ._verify import prediction_interval, verify
 
-
-def _pending(*args: Any, **kwargs: Any) -> Any:  # while the rest is being written
-    raise NotImplementedError
-
-
-Certified = certify = audit = verify = split = prediction_interval = _pending
-certify_in_sample = audit_in_sample = certify_without_split = whole_sample = _pending
-DEFAULT_SEALED = 0.3
+__all__ = [
+    "DEFAULT_SEALED",
+    "Certificate",
+    "CertificateError",
+    "Certified",
+    "Ledger",
+    "Statement",
+    "audit",
+    "audit_in_sample",
+    "certify",
+    "certify_in_sample",
+    "prediction_interval",
+    "split",
+    "verify",
+]

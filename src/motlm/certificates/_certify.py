@@ -240,9 +240,7 @@ def _observe(
     return observed, notes + told
 
 
-def _typical_error(
-    estimator: Any, subject: Subject, X0: Any, y0: AnyArray, seed: int
-) -> float:
+def _typical_error(estimator: Any, subject: Subject, X0: Any, y0: AnyArray, seed: int) -> float:
     """The root mean squared error to expect, from the rows used for fitting alone: of rows that are
     held out of a fit, if larger.
     """

@@ -77,22 +77,22 @@ def renamed(before: str, value: Any, now: str, new_value: Any) -> Any:
 
 def read_targets(X: Any, y: Any) -> AnyArray:
     """One finite target for each row."""
-    y = np.asarray(column_or_1d(y, warn=True))
-    check_consistent_length(X, y)
+    targets: AnyArray = np.asarray(column_or_1d(y, warn=True))
+    check_consistent_length(X, targets)
     if _num_samples(X) == 0:
         raise CertificateError("there are no rows to certify on.")
-    missing = np.zeros(len(y), dtype=bool)
-    if y.dtype == object:
-        missing = is_missing(y)
-    elif y.dtype.kind == "f":
-        missing = ~np.isfinite(y)
+    missing = np.zeros(len(targets), dtype=bool)
+    if targets.dtype == object:
+        missing = is_missing(targets)
+    elif targets.dtype.kind == "f":
+        missing = ~np.isfinite(targets)
     if missing.any():
         raise CertificateError(
             f"y has {int(missing.sum())} missing or infinite values, the first at row"
             f" {int(np.flatnonzero(missing)[0])}; a case without an outcome certifies nothing."
             " Leave such rows out of the population, and say so."
         )
-    return y
+    return targets
 
 
 def code_labels(y: AnyArray, classes: AnyArray | None) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def per_locality(evidence: Evidence, delta: float) -> list[Statement]:
     part = delta / len(regions)
     made = []
     for i, name, inside in regions:
-        entries = {
+        entries: dict[str, Any] = {
             "code": "C5",
             "name": "per locality",
             "loss": evidence.loss,

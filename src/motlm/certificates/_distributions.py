@@ -137,8 +137,7 @@ def draw_model(posterior: Posterior, seed: int) -> Draw:
     rng = np.random.default_rng(seed)
     return Draw(
         rng.gamma(posterior.radius_shape) / posterior.radius_rate,
-        posterior.coef
-        + posterior.coef_scale[:, None] * rng.standard_normal(posterior.coef.shape),
+        posterior.coef + posterior.coef_scale[:, None] * rng.standard_normal(posterior.coef.shape),
         posterior.intercept
         + posterior.intercept_scale * rng.standard_normal(posterior.intercept.shape),
     )

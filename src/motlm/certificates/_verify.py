@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._typing import Array
-from ..errors import CertificateError
+from ..errors import CertificateError, MotlmWarning
 from ..mixture import Mixture
 from ._models import core_of, model_hash, rows_of_core
 from ._statements import Certificate, Statement
@@ -115,10 +116,12 @@ def prediction_interval(model: Any, certificate: Certificate, X: Any) -> Array:
         )
     core = core_of(model)
     answers = np.asarray(model.predict(X), dtype=float)
-    if core is None:
-        used, n = np.zeros(len(answers), dtype=int), 0
-    else:
-        used, n = core.apply(rows_of_core(model, X)), core.mixture_.n_localities
+    used, n = np.zeros(len(answers), dtype=int), 0
+    if core is not None:
+        n = core.mixture_.n_localities
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MotlmWarning)  # predict has given them
+            used = core.apply(rows_of_core(model, X))
     half = np.full(n + 2, np.inf)  # of each model; the last but one is the exterior, -1 is several
     for i, one in zip(_region_indices(about, n), about, strict=True):
         half[i] = np.inf if one.value is None else one.value

@@ -1,4 +1,4 @@
-"""Certificates in words: sentences from statements, numbers rounded to the safe side, assumptions."""
+"""Certificates in words: sentences, assumptions, and numbers rounded to the safe side."""
 
 from __future__ import annotations
 
@@ -144,9 +144,7 @@ def _observed(one: Statement) -> str:
 
 def _share_of_cases(one: Statement, which: str = "") -> str:
     who = _PREDICTORS[one.predictor]
-    return (
-        f"{who}{which} {one.loss} on at most {_value(one)} of {one.population}{_observed(one)}."
-    )
+    return f"{who}{which} {one.loss} on at most {_value(one)} of {one.population}{_observed(one)}."
 
 
 def _fixed_model(one: Statement) -> str:

@@ -17,7 +17,7 @@ from ..errors import (
     StoppedEarlyWarning,
 )
 
-__all__ = ["CommandError", "TableError", "describe", "say", "show_warnings"]
+__all__ = ["CommandError", "TableError", "describe", "ignore_warnings", "say", "show_warnings"]
 
 
 class TableError(MotlmError):
@@ -82,3 +82,13 @@ def show_warnings() -> Iterator[None]:
             yield
         finally:
             warnings.showwarning = before
+
+
+@contextmanager
+def ignore_warnings() -> Iterator[None]:
+    """Around predictions for rows of which a note has been printed: the library would warn of
+    unknown categories again.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MotlmWarning)
+        yield

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from ..estimators import LocalMixture
-from ..explanations import counterfactual, explain_local
+from ..explanations import Counterfactual, counterfactual, explain_local
 from ..mixture import Mixture
 from ._calibrate import probabilities
 from ._columns import column_of, read_rows
-from ._errors import CommandError
+from ._errors import CommandError, ignore_warnings
 from ._models import load_model, notes_of, open_source, rows_for, source_rows
 from ._options import data_argument, json_option, model_argument, parse_names, require_finite
 from ._output import echo_json
@@ -66,17 +66,14 @@ def explain(**given: Any) -> None:
     if (options.row is None) == (options.case is None):
         raise CommandError("choose one row: --row 17, or --case with its ID.")
     model = load_model(options.model_path)
-    mixture = model.mixture_
-    _check(options, mixture)
+    _check(options, model.mixture_)
     source = open_source(options.data)
     text = source_rows(source)
     row = _row_number(options, model, text)
     X, notes = rows_for(model, text.iloc[[row]], source.name)
-    explanation = replace(explain_local(model, X)[0], row=row)
-    shares, change = _shares(model, X), None
-    if mixture.target.classes is not None or options.wanted is not None:
-        whole = _whole_numbers(mixture, text)
-        change = counterfactual(model, X, target=options.wanted, fixed=options.fixed, integer=whole)
+    with ignore_warnings():
+        explanation = replace(explain_local(model, X)[0], row=row)
+        shares, change = _shares(model, X), _change(options, model, X, text)
     if options.as_json:
         more = {
             "note": notes[0],
@@ -135,6 +132,16 @@ def _shares(model: LocalMixture, X: Any) -> dict[str, float]:
         return {}
     shares = probabilities(model, X, notes_of(model).calibration)[0]
     return {str(label): float(share) for label, share in zip(classes.tolist(), shares, strict=True)}
+
+
+def _change(
+    options: _Options, model: LocalMixture, X: Any, text: pd.DataFrame
+) -> Counterfactual | None:
+    """The smallest change; of regression, if a prediction is wanted."""
+    if model.mixture_.target.classes is None and options.wanted is None:
+        return None
+    whole = _whole_numbers(model.mixture_, text)
+    return counterfactual(model, X, target=options.wanted, fixed=options.fixed, integer=whole)
 
 
 def _whole_numbers(mixture: Mixture, text: pd.DataFrame) -> list[str]:

@@ -17,7 +17,7 @@ from ..explanations import explain_global
 from ..inputs import Columns, TableNotes
 from ._calibrate import calibrate
 from ._columns import column_of, read_rows, refuse_missing_columns
-from ._errors import CommandError, say
+from ._errors import CommandError, ignore_warnings, say
 from ._models import open_source, refuse_unreadable, source_rows
 from ._options import (
     FILE,
@@ -181,8 +181,9 @@ def fit(**given: Any) -> None:
     for line in prepared.messages:
         say(line)
     fitted = _fit(options, prepared)
-    _save(options, fitted, source.title)
-    _show(options, fitted, len(prepared.outcome))
+    with ignore_warnings():
+        _save(options, fitted, source.title)
+        _show(options, fitted, len(prepared.outcome))
 
 
 def _check(options: _Options) -> None:
@@ -226,7 +227,8 @@ def _fit(options: _Options, prepared: Prepared) -> _Fitted:
             sealed=options.sealed,
             random_state=options.seed,
         )
-        calibration = calibrate(model, X_sealed, y_sealed)
+        with ignore_warnings():
+            calibration = calibrate(model, X_sealed, y_sealed)
     else:
         model = estimator.fit(X.iloc[first], y[first], sample_weight=prepared.weight[first])
     model.set_params(verbose=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,12 +13,11 @@ import numpy as np
 import pandas as pd
 
 from .._typing import AnyArray
-from ..errors import MotlmWarning
 from ..estimators import LocalMixture
 from ..files import atomic_stream
 from ._calibrate import probabilities
 from ._columns import column_of
-from ._errors import CommandError, say
+from ._errors import CommandError, ignore_warnings, say
 from ._group import NOT_SCORED
 from ._models import load_model, notes_of, open_source, read_for, to_input
 from ._options import FILE, data_argument, force_option, model_argument
@@ -151,8 +149,7 @@ def _answer_names(model: LocalMixture) -> list[str]:
 def _answers(model: LocalMixture, X: Any) -> dict[str, AnyArray]:
     """The columns of _answer_names, for rows that can be scored."""
     mixture, shares = model.mixture_, []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MotlmWarning)  # unknown categories are in the column note
+    with ignore_warnings():
         prediction, used, ambiguous = model.predict(X), model.apply(X), model.ambiguous(X)
         if mixture.target.classes is not None:
             shares = list(probabilities(model, X, notes_of(model).calibration).T)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ._errors import say
+from ._errors import ignore_warnings, say
 from ._models import load_model, open_source, outcomes_for, rows_for, source_rows
 from ._options import (
     FILE,
@@ -63,8 +63,10 @@ def report(**given: Any) -> None:
     y, target = outcomes_for(model, text, options.target)
     X, _ = rows_for(model, text, source.name)
     title = options.title or f"{target}, from {source.title}"
-    render(model, X, y, options.output, title=title, include_rows=options.include_rows)
+    with ignore_warnings():
+        render(model, X, y, options.output, title=title, include_rows=options.include_rows)
+        score = model.score(X, y)
     say(f"report written to {options.output}")
     if options.as_json:
-        score = {model.mixture_.target.score_name: model.score(X, y)}
-        echo_json({"report": str(options.output), "rows": len(y), **score})
+        name = model.mixture_.target.score_name
+        echo_json({"report": str(options.output), "rows": len(y), name: score})

@@ -1,5 +1,5 @@
-"""Explanations: what a model says in all, what it says of a row and why, and what would change its
-answer. Tables first.
+"""Explanations, as tables: the whole model, why it answers what it answers for a row, and what
+would change that answer.
 """
 
 from ._counterfactual import Counterfactual, counterfactual

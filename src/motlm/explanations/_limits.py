@@ -93,18 +93,29 @@ def _check_names(groups: tuple[Group, ...], given: dict[str, Iterable[str]]) -> 
 def _bounds(name: str, given: Any) -> tuple[float, float]:
     try:
         low, high = given
-        low, high = (
-            (-np.inf if low is None else float(low)),
-            (np.inf if high is None else float(high)),
-        )
+        lowest = -np.inf if low is None else float(low)
+        highest = np.inf if high is None else float(high)
+        if lowest <= highest:
+            return lowest, highest
     except (TypeError, ValueError):
-        low, high = 1.0, 0.0
-    if not low <= high:
-        raise InputError(
-            f"bounds of {name!r} must be (lowest, highest), either of which may be None; got"
-            f" {given!r}."
-        )
-    return low, high
+        pass
+    raise InputError(
+        f"bounds of {name!r} must be (lowest, highest), either of which may be None; got {given!r}."
+    )
+
+
+def _number(wanted: Any) -> float:
+    """The prediction that is wanted."""
+    advice = "Give the prediction that is wanted, in the units of y."
+    if wanted is None:
+        raise InputError("target is needed for a regression.", advice)
+    try:
+        level = float(wanted)
+    except (TypeError, ValueError):
+        level = np.nan
+    if not np.isfinite(level):
+        raise InputError(f"target must be a finite number; got {wanted!r}.", advice)
+    return level
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +131,8 @@ class Goal:
     def of(cls, target: Target, wanted: Any, score: float) -> Goal:
         """The label that is wanted, or the other one; or the prediction that is wanted."""
         if target.classes is None:
-            if wanted is None:
-                raise InputError(
-                    "target is needed: the prediction that is wanted, in the units of y."
-                )
-            return cls(target, float(wanted), float(wanted), float(wanted) > score)
+            level = _number(wanted)
+            return cls(target, level, level, level > score)
         if wanted is None:
             wanted = target.classes[int(score <= 0)]
         elif wanted not in target.classes:

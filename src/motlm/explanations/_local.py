@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray, Array, Booleans, Integers
-from ..mixture import Mixture, View, mixture_of
+from ..mixture import View, mixture_of
 from ._common import (
     Entry,
     html_table,
@@ -25,10 +25,9 @@ from ._common import (
     values_of,
     warn_renamed,
 )
+from ._contributions import nearest_rows, split_scores
 
 __all__ = ["LocalExplanation", "RowExplanation", "explain_local"]
-
-_BLOCK = 1024  # rows whose distances to the training rows are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,11 +387,11 @@ def explain_local(
     if isinstance(X, Mapping) or getattr(X, "ndim", 2) == 1:  # a row by itself
         X = one_row(mixture, X)
     view = mixture.view(mixture.encode(X))
-    base, parts = _parts(view)
+    base, parts = split_scores(view)
     nearest, distance = None, None
     if X_train is not None:
         train = mixture.view(mixture.encode(X_train, "X_train"))
-        nearest, distance = _nearest(view, train, n_neighbors)
+        nearest, distance = nearest_rows(view, train, n_neighbors)
     return LocalExplanation(
         feature_names=mixture.inputs.columns.names,
         values=values_of(mixture, X),
@@ -407,76 +406,6 @@ def explain_local(
         nearest=nearest,
         nearest_distance=distance,
     )
-
-
-def _parts(view: View) -> tuple[Array, Array]:
-    """The score of the model used at its own place, (n_rows,), and what each encoded column adds
-    to it, (n_rows, n_encoded); means over the models where several are used.
-    """
-    mixture = view.mixture
-    inputs, target, posterior = mixture.inputs, mixture.target, mixture.posterior
-    places = _places(mixture)
-    scores = np.einsum("ij,ij->i", posterior.coef, places) + posterior.intercept
-    at_places = target.in_units(scores)
-    features = inputs.features(inputs.standardize(view.encoded))
-    slopes = posterior.coef * target.scale
-    # several are used where the index is -1; the exterior's stand in for them until below
-    base, parts = at_places[view.used], slopes[view.used] * (features - places[view.used])
-    for row in np.flatnonzero(view.used < 0):
-        models = np.flatnonzero(view.applicable[:, row])
-        base[row] = at_places[models].mean()
-        parts[row] = (slopes[models] * (features[row] - places[models])).mean(axis=0)
-    encoded = np.zeros((len(view), len(inputs.varies)))
-    encoded[:, inputs.varies] = parts
-    return base, encoded
-
-
-def _places(mixture: Mixture) -> Array:
-    """What contributions are relative to, (n_localities + 1, n_features): the centers, and the
-    average training row.
-
-    They are taken from standardized numbers, which keep their digits.
-    """
-    inputs = mixture.inputs
-    centers = mixture.geometry.centers(inputs, mixture.posterior)
-    places = inputs.standardize(np.concatenate([centers, inputs.typical[None]]))
-    for place, locus in zip(places, mixture.loci, strict=False):
-        place[locus.columns] = locus.center
-    return inputs.features(places)
-
-
-def _nearest(view: View, train: View, count: int) -> tuple[Integers, Array]:
-    """The nearest training rows, in standardized units, for which the same model is used."""
-    inputs = view.mixture.inputs
-    Z, T = (inputs.features(inputs.standardize(one.encoded)) for one in (view, train))
-    nearest = np.full((len(Z), count), -1, dtype=np.intp)
-    distance = np.full((len(Z), count), np.nan)
-    own, others = _models_used(view), _models_used(train)
-    for models in np.unique(own, axis=0):
-        among = np.flatnonzero((others == models).all(axis=1))
-        asked = np.flatnonzero((own == models).all(axis=1))
-        k = min(count, len(among))
-        if k == 0:
-            continue
-        for start in range(0, len(asked), _BLOCK):
-            rows = asked[start : start + _BLOCK]
-            squared = (
-                (Z[rows] ** 2).sum(axis=1)[:, None]
-                + (T[among] ** 2).sum(axis=1)
-                - 2.0 * Z[rows] @ T[among].T
-            )
-            first = np.argsort(squared, axis=1, kind="stable")[:, :k]
-            nearest[rows[:, None], np.arange(k)] = among[first]
-            distance[rows[:, None], np.arange(k)] = np.sqrt(
-                np.maximum(np.take_along_axis(squared, first, axis=1), 0.0)
-            )
-    return nearest, distance
-
-
-def _models_used(view: View) -> Integers:
-    """Of each row: the index of the model used, and where several are used, which."""
-    several = view.applicable.T.astype(int) * (view.used < 0)[:, None]
-    return np.column_stack([view.used, several])
 
 
 def _reason(containing: int, used: int, n: int) -> str:

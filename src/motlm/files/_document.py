@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .._version import __version__
 from ..errors import ModelFileError
 from ..inputs import Columns, TableNotes
@@ -94,7 +96,11 @@ def from_document(content: dict[str, Any]) -> Saved:
     """What a document of `to_document` holds, of this or an earlier schema."""
     version = _check(content)
     given = {name: value for name, value in content.items() if name != "checksum"}
-    read = Reader(upgrade(given, version))
+    with np.errstate(all="ignore"):  # whatever comes out of strange numbers is checked
+        return _read_saved(Reader(upgrade(given, version)), version)
+
+
+def _read_saved(read: Reader, version: int) -> Saved:
     for name in ("format", "schema", "library"):
         read.raw(name)
     estimator = read.text("estimator")

@@ -118,23 +118,23 @@ def _finish(read: Reader, made: LocalModel) -> None:
 
 def check_models(shown: tuple[LocalModel, ...], mixture: Mixture) -> None:
     """Raise where the numbers that a file shows are not those of its posterior."""
-    with np.errstate(all="ignore"):
-        own_models = mixture.models
-        for i, (one, own) in enumerate(zip(shown, own_models, strict=True)):
-            where = f"localities.{i}" if i < mixture.n_localities else "exterior"
-            # the intercept is a difference of these numbers, which other computers round otherwise
-            terms = abs(own.intercept) + np.abs(own.coef) @ np.abs(mixture.inputs.units.center)
-            for name in (field.name for field in fields(own)):
-                slack = _AGREE * float(terms) if name == "intercept" else 0.0
-                if not _agree(getattr(one, name), getattr(own, name), slack):
-                    raise ModelFileError(
-                        f"{where}.{name} does not agree with the posterior: this file shows another"
-                        " model than the one that it predicts by."
-                    )
+    for i, (one, own) in enumerate(zip(shown, mixture.models, strict=True)):
+        where = f"localities.{i}" if i < mixture.n_localities else "exterior"
+        # the intercept is a difference of these numbers, which other computers round otherwise
+        terms = abs(own.intercept) + np.abs(own.coef) @ np.abs(mixture.inputs.units.center)
+        for name in (field.name for field in fields(own)):
+            slack = _AGREE * float(terms) if name == "intercept" else 0.0
+            if not _agree(getattr(one, name), getattr(own, name), slack):
+                raise ModelFileError(
+                    f"{where}.{name} does not agree with the posterior: this file shows another"
+                    " model than the one that it predicts by."
+                )
 
 
 def _agree(shown: Any, own: Any, slack: float) -> bool:
-    if own is None or shown is None or isinstance(own, tuple):
+    if own is None or shown is None:
+        return shown is own
+    if isinstance(own, tuple):
         return bool(shown == own)
     first, second = np.asarray(shown, dtype=float), np.asarray(own, dtype=float)
     allowed = _AGREE * np.minimum(np.abs(first), np.abs(second)) + slack

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array
-from ..errors import InputError, InputTypeError
-from ..estimators import LocalMixture, LocalMixtureClassifier
-from ._style import LABEL_COLORS, LABEL_MARKERS, axes, legend_outside, pyplot, short
+from ..errors import InputError
+from ..mixture import Mixture, mixture_of
+from ._style import LABEL_COLORS, LABEL_MARKERS, axes, legend_outside, short
 
 __all__ = ["LocalitiesDisplay"]
 
 KINDS = ("slice", "projection")
+_ENDLESS = 1000.0  # widths of the map, for a locality that has no end along a column
 
 
 class LocalitiesDisplay:
     """Balls and rows in the plane of two columns, with the regions of each answer. Made by
     `from_estimator`.
 
-    A *slice* shows what the model says where all other columns are held (at the center of a
+    A *slice* shows the model's answers where all other columns are held (at the center of a
     locality, or at the average row): the circles are where the balls cut it. A *projection* shows
     all columns at once, along the two directions in which standardized rows differ most: circles
     are balls in their full size, and there are no regions of answers, since rows with different
@@ -92,8 +92,8 @@ class LocalitiesDisplay:
 
         Parameters
         ----------
-        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor
-            With balls that have a width along each axis.
+        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
+            With Euclidean distances.
         X : rows to show
         y : their targets, default=None
         features : two names or numbers of (encoded) columns, default=None
@@ -113,78 +113,25 @@ class LocalitiesDisplay:
         -------
         LocalitiesDisplay
         """
-        model = _checked(estimator)
+        mixture = _check(mixture_of(estimator))
         if kind not in KINDS:
             raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}.")
-        encoded = model._encode(X)
+        encoded = mixture.encode(X)
         labels = None if y is None else np.asarray(y)
         if len(encoded) > max_rows:
             shown = np.sort(np.random.default_rng(0).permutation(len(encoded))[:max_rows])
             encoded, labels = encoded[shown], None if labels is None else labels[shown]
         make = _slice if kind == "slice" else _projection
-        parts = make(model, encoded, features, at, grid_resolution)
-        classes = model.classes_ if isinstance(model, LocalMixtureClassifier) else None
-        return cls(kind=kind, y=labels, classes=classes, **parts).plot(ax=ax)
+        parts = make(mixture, encoded, features, at, grid_resolution)
+        return cls(kind=kind, y=labels, classes=mixture.target.classes, **parts).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> LocalitiesDisplay:
         """Draw, on these axes or on new ones."""
-        plt = pyplot()
-        from matplotlib.colors import ListedColormap
-        from matplotlib.patches import Ellipse
-
         ax = axes(ax, (9, 6))
-        figure = ax.figure
-        if self.response is not None and self.classes is not None:
-            colors = ListedColormap(LABEL_COLORS)
-            ax.pcolormesh(
-                self.xx0,
-                self.xx1,
-                self.response,
-                cmap=colors,
-                vmin=0,
-                vmax=1,
-                alpha=0.22,
-                shading="auto",
-                rasterized=True,
-            )
-            if np.ptp(self.response) > 0:  # for those who print in gray
-                ax.contour(
-                    self.xx0,
-                    self.xx1,
-                    self.response,
-                    levels=[0.5],
-                    colors="0.25",
-                    linewidths=0.9,
-                    linestyles="dotted",
-                )
-        elif self.response is not None:
-            mesh = ax.pcolormesh(
-                self.xx0, self.xx1, self.response, cmap="cividis", shading="auto", rasterized=True
-            )
-            figure.colorbar(mesh, ax=ax, label="prediction", pad=0.02)
-        self._rows(ax, plt)
+        self._draw_answers(ax)
+        self._draw_rows(ax)
         for number, center, width in self.circles:
-            ax.add_patch(
-                Ellipse(tuple(center), *(2.0 * width), fill=False, edgecolor="white", linewidth=3.6)
-            )
-            ax.add_patch(
-                Ellipse(tuple(center), *(2.0 * width), fill=False, edgecolor="black", linewidth=1.8)
-            )
-            ax.plot(*center, marker="*", color="black", markersize=12, markeredgecolor="white")
-            ax.annotate(
-                f"{number}",
-                tuple(center),
-                xytext=self._beside(number),
-                textcoords="offset points",
-                fontsize=12,
-                fontweight="bold",
-                bbox={
-                    "boxstyle": "round,pad=0.15",
-                    "facecolor": "white",
-                    "edgecolor": "none",
-                    "alpha": 0.8,
-                },
-            )
+            self._draw_locality(ax, number, center, width)
         ax.set(xlabel=short(self.feature_names[0]), ylabel=short(self.feature_names[1]))
         if self.xx0 is not None and self.xx1 is not None:
             ax.set_xlim(self.xx0.min(), self.xx0.max())
@@ -195,8 +142,49 @@ class LocalitiesDisplay:
             ax.set_title(self.held, fontsize=10)
         if self.classes is not None and self.y is not None:
             legend_outside(ax, title="label")
-        self.ax_, self.figure_ = ax, figure
+        self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _draw_answers(self, ax: Any) -> None:
+        """The regions of each label, or predictions, of a slice."""
+        from matplotlib.colors import ListedColormap
+
+        if self.response is None:
+            return
+        mesh: dict[str, Any] = {"shading": "auto", "rasterized": True}
+        grid = (self.xx0, self.xx1, self.response)
+        if self.classes is None:
+            drawn = ax.pcolormesh(*grid, cmap="cividis", **mesh)
+            ax.figure.colorbar(drawn, ax=ax, label="prediction", pad=0.02)
+            return
+        ax.pcolormesh(*grid, cmap=ListedColormap(LABEL_COLORS), vmin=0, vmax=1, alpha=0.22, **mesh)
+        if np.ptp(self.response) > 0:  # for those who print in gray
+            border: dict[str, Any] = {"colors": "0.25", "linewidths": 0.9, "linestyles": "dotted"}
+            ax.contour(*grid, levels=[0.5], **border)
+
+    def _draw_locality(self, ax: Any, number: int, center: Array, width: Array) -> None:
+        """An ellipse, with its number at the center."""
+        from matplotlib.patches import Ellipse
+
+        for color, line in (("white", 3.6), ("black", 1.8)):
+            ax.add_patch(
+                Ellipse(tuple(center), *(2.0 * width), fill=False, edgecolor=color, linewidth=line)
+            )
+        ax.plot(*center, marker="*", color="black", markersize=12, markeredgecolor="white")
+        ax.annotate(
+            f"{number}",
+            tuple(center),
+            xytext=self._beside(number),
+            textcoords="offset points",
+            fontsize=12,
+            fontweight="bold",
+            bbox={
+                "boxstyle": "round,pad=0.15",
+                "facecolor": "white",
+                "edgecolor": "none",
+                "alpha": 0.8,
+            },
+        )
 
     def _beside(self, number: int) -> tuple[float, float]:
         """Where a number stands: on the side of its center that is away from the others."""
@@ -213,7 +201,7 @@ class LocalitiesDisplay:
         step = 13.0 * away / length
         return float(step[0] - 4.0), float(step[1] - 5.0)
 
-    def _rows(self, ax: Any, plt: Any) -> None:
+    def _draw_rows(self, ax: Any) -> None:
         if self.y is None:
             ax.scatter(self.X[:, 0], self.X[:, 1], s=10, c="0.35", linewidths=0, alpha=0.6)
         elif self.classes is None:
@@ -245,41 +233,30 @@ class LocalitiesDisplay:
                 )
 
 
-def _checked(estimator: Any) -> LocalMixture:
-    if not isinstance(estimator, LocalMixture):
-        raise InputTypeError(
-            f"LocalitiesDisplay draws motlm's estimators; got a {type(estimator).__name__}."
-        )
-    check_is_fitted(estimator)
-    if len(estimator.exterior_.feature_names) < 2:
+def _check(mixture: Mixture) -> Mixture:
+    if len(mixture.inputs.names) < 2:
         raise InputError("LocalitiesDisplay needs two columns; for one use RegressionDisplay.")
-    if estimator.points_of_interest is not None and estimator.metric not in (
-        "euclidean",
-        "l2",
-        "minkowski",
-    ):
+    if any(locus.norm != "euclidean" for locus in mixture.loci):
         raise InputError(
-            f"LocalitiesDisplay draws Euclidean balls; this model has metric={estimator.metric!r}."
+            "LocalitiesDisplay draws Euclidean balls; this model has"
+            f" metric={mixture.geometry.metric_name!r}."
         )
-    return estimator
+    return mixture
 
 
-def _columns(model: LocalMixture, features: tuple[Any, Any] | None) -> tuple[int, int]:
-    names = model.exterior_.feature_names
+def _columns(mixture: Mixture, features: tuple[Any, Any] | None) -> tuple[int, int]:
+    """The two columns of a slice: those given, or those of numbers with the largest
+    coefficients.
+    """
+    names = mixture.inputs.names
     if features is None:
         if len(names) == 2:
             return 0, 1
-        weight = np.zeros(len(names))
-        weight[model._fitted.varies] = np.abs(model.posterior_.coef).max(axis=0)
-        levels = [
-            level
-            for level in model._columns.levels
-            for _ in range(1 if level is None else len(level) - 1)
-        ]
-        numeric = np.array(
-            [level is None for level in levels]
-        )  # a column of zeros and ones makes a poor map
-        first, second = sorted(np.lexsort((-weight, ~numeric))[:2].tolist())
+        size = np.abs(mixture.routine().coef).max(axis=0)
+        numeric = np.zeros(len(names), dtype=bool)  # a column of zeros and ones makes a poor map
+        for group in mixture.inputs.groups:
+            numeric[group.columns] = group.levels is None
+        first, second = sorted(np.lexsort((-size, ~numeric))[:2].tolist())
         return first, second
     found = []
     for one in features:
@@ -296,88 +273,92 @@ def _columns(model: LocalMixture, features: tuple[Any, Any] | None) -> tuple[int
 
 
 def _slice(
-    model: LocalMixture,
+    mixture: Mixture,
     encoded: Array,
     features: tuple[Any, Any] | None,
     at: int | None,
     resolution: int,
 ) -> dict[str, Any]:
-    first, second = _columns(model, features)
-    names, units = model.exterior_.feature_names, model._fitted.units
-    if at is not None and not 0 <= at < len(model.localities_):
-        raise InputError(
-            f"at must be one of the {len(model.localities_)} localities, from 0 on; got {at!r}."
-        )
-    base = model._typical if at is None else model.localities_[at].center
-    shown = encoded[:, [first, second]]
-    margin = 0.05 * np.maximum(np.ptp(shown, axis=0), 1e-12)
-    low, high = shown.min(axis=0) - margin, shown.max(axis=0) + margin
-    xx0, xx1 = np.meshgrid(
-        np.linspace(low[0], high[0], resolution), np.linspace(low[1], high[1], resolution)
-    )
+    """The answers on a grid of two columns, and the localities where the slice cuts them."""
+    shown = list(_columns(mixture, features))
+    n = mixture.n_localities
+    if at is not None and not 0 <= at < n:
+        raise InputError(f"at must be one of the {n} localities, from 0 on; got {at!r}.")
+    base = mixture.inputs.typical if at is None else mixture.localities[at].center
+    values = encoded[:, shown]
+    margin = 0.05 * np.maximum(np.ptp(values, axis=0), 1e-12)
+    low, high = values.min(axis=0) - margin, values.max(axis=0) + margin
+    xx0, xx1 = np.meshgrid(*(np.linspace(low[k], high[k], resolution) for k in range(2)))
     rows = np.tile(base, (xx0.size, 1))
-    rows[:, first], rows[:, second] = xx0.ravel(), xx1.ravel()
-    said = np.concatenate([_spoken(model, routing) for routing in model._routings(rows)])
-    response = (said > 0).astype(int) if isinstance(model, LocalMixtureClassifier) else said
-    others = np.ones(len(base), dtype=bool)
-    others[[first, second]] = False
-    circles = []
-    for i, one in enumerate(model.localities_):
-        away = (
-            units.standardized((base - one.center + units.center)[None])[0] * model._fitted.varies
-        )
-        room = one.radius**2 - float((away[others] ** 2).sum())
-        if room > 0 and one.half_width is not None:
-            scale = one.half_width[[first, second]] / one.radius if one.radius > 0 else np.zeros(2)
-            width = np.where(np.isfinite(scale), np.sqrt(room) * scale, 4.0 * (high - low))
-            circles.append((i, one.center[[first, second]], width))
-    held = ""
-    if others.any():
+    rows[:, shown] = np.column_stack([xx0.ravel(), xx1.ravel()])
+    score = np.concatenate([view.score for view in mixture.views(rows)])
+    response = score if mixture.target.classes is None else (score > 0).astype(int)
+    held, others = "", len(base) - 2
+    if others:
         where = "the average row" if at is None else f"the center of locality {at}"
-        held = (
-            f"slice: the other {int(others.sum())} columns held at {where} (those of the rows"
-            " differ)"
-        )
+        held = f"slice: the other {others} columns held at {where} (those of the rows differ)"
     return {
         "xx0": xx0,
         "xx1": xx1,
         "response": response.reshape(xx0.shape),
-        "circles": circles,
-        "X": shown,
-        "feature_names": (names[first], names[second]),
+        "circles": _cuts(mixture, base, shown, _ENDLESS * (high - low)),
+        "X": values,
+        "feature_names": tuple(mixture.inputs.names[j] for j in shown),
         "held": held,
     }
 
 
-def _spoken(model: LocalMixture, routing: Any) -> Array:
-    from ..prediction import spoken
-
-    said = spoken(routing, model.overlap)
-    units = model._fitted.units
-    return said * units.target_scale + units.target_center
+def _cuts(
+    mixture: Mixture, base: Array, shown: list[int], endless: Array
+) -> list[tuple[int, Array, Array]]:
+    """Where a slice cuts the localities: ellipses with the half-widths sqrt(room / weight), where
+    room is what the other columns leave of the squared radius.
+    """
+    circles = []
+    place, inverse = mixture.inputs.standardize(base[None])[0], mixture.inputs.units.inverse_scale
+    for i, (locality, locus) in enumerate(zip(mixture.localities, mixture.loci, strict=True)):
+        weight, gap = np.zeros(len(base)), np.zeros(len(base))
+        weight[locus.columns] = 1.0 if locus.weight is None else locus.weight
+        gap[locus.columns] = place[locus.columns] - locus.center
+        gap[shown] = 0.0
+        room = locus.radius**2 - float(weight @ gap**2)
+        if room > 0:
+            width, ends = endless.copy(), weight[shown] > 0
+            seen = np.array(shown)[ends]
+            width[ends] = np.sqrt(room / weight[seen]) / inverse[seen]
+            circles.append((i, locality.center[shown], width))
+    return circles
 
 
 def _projection(
-    model: LocalMixture,
+    mixture: Mixture,
     encoded: Array,
     features: tuple[Any, Any] | None,
     at: int | None,
     resolution: int,
 ) -> dict[str, Any]:
+    """Rows and balls along the two directions in which standardized rows differ most."""
     if features is not None or at is not None:
         raise InputError("a projection shows all columns; features and at are of slices.")
-    units, varies = model._fitted.units, model._fitted.varies
-    if varies.sum() < 2 or len(encoded) < 3:
+    inputs = mixture.inputs
+    if inputs.varies.sum() < 2 or len(encoded) < 3:
         raise InputError("a projection needs two columns that vary, and three rows.")
-    Z = units.standardized(encoded)[:, varies]
+    if not all(locus.is_ball(inputs.counted) for locus in mixture.loci):
+        raise InputError(
+            "a projection draws balls; the localities of this model look at some of the columns,"
+            " or weigh them.",
+            'Draw a slice (kind="slice").',
+        )
+    Z = inputs.standardize(encoded)
     middle = Z.mean(axis=0)
-    _, spread, axes_ = np.linalg.svd(Z - middle, full_matrices=False)
-    plane = axes_[:2]
+    _, spread, directions = np.linalg.svd(Z - middle, full_matrices=False)
+    plane = directions[:2]
     share = spread[:2] ** 2 / max(float((spread**2).sum()), 1e-300)
     circles = []
-    for i, one in enumerate(model.localities_):
-        center = plane @ (units.standardized(one.center[None])[0][varies] - middle)
-        circles.append((i, center, np.full(2, one.radius)))
+    for i, locus in enumerate(mixture.loci):
+        center = np.zeros(len(middle))
+        center[locus.columns] = locus.center
+        circles.append((i, plane @ (center - middle), np.full(2, locus.radius)))
     return {
         "xx0": None,
         "xx1": None,

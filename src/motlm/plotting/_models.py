@@ -7,21 +7,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array
 from ..certificates import prediction_interval
 from ..errors import InputError, InputTypeError
-from ..estimators import LocalMixture, LocalMixtureRegressor
 from ..explanations import RowExplanation, explain_local
+from ..explanations._common import warn_renamed
+from ..mixture import Mixture, View, mixture_of
 from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside, model_names, short
 
 __all__ = ["CoefficientsDisplay", "ContributionsDisplay", "RegressionDisplay"]
 
 
 class RegressionDisplay:
-    """A regression on one column: rows, what each local model says where it applies, and intervals.
-    Made by `from_estimator`.
+    """A regression on one column: rows, each local model where it is used, and intervals. Made by
+    `from_estimator`.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class RegressionDisplay:
         prediction: Array,
         interval: Array,
         interval_name: str,
-        speaker: AnyArray,
+        model_used: AnyArray,
         balls: list[tuple[float, float]],
         X: Array,
         y: Array,
@@ -61,11 +61,17 @@ class RegressionDisplay:
         self.prediction = prediction
         self.interval = interval  # (n_points, 2)
         self.interval_name = interval_name
-        self.speaker = speaker
+        self.model_used = model_used  # (n_points,), index of the model used; -1 for several
         self.balls = balls
         self.X = X
         self.y = y
         self.feature_name = feature_name
+
+    @property
+    def speaker(self) -> AnyArray:
+        """Deprecated: `model_used`."""
+        warn_renamed("RegressionDisplay.speaker", "model_used")
+        return self.model_used
 
     @classmethod
     def from_estimator(
@@ -78,7 +84,7 @@ class RegressionDisplay:
 
         Parameters
         ----------
-        estimator : fitted LocalMixtureRegressor
+        estimator : fitted LocalMixtureRegressor, or its `mixture_`
             Of one column.
         X, y : rows and targets to show
         grid_resolution : int, default=600
@@ -89,51 +95,30 @@ class RegressionDisplay:
         -------
         RegressionDisplay
         """
-        if not isinstance(estimator, LocalMixtureRegressor):
-            raise InputTypeError(
-                "RegressionDisplay draws a LocalMixtureRegressor; got a"
-                f" {type(estimator).__name__}."
-            )
-        check_is_fitted(estimator)
-        if len(estimator.exterior_.feature_names) != 1:
-            raise InputError(
-                "RegressionDisplay draws models of 1 column; this one has"
-                f" {len(estimator.exterior_.feature_names)}."
-            )
-        if estimator._columns.has_text:
-            raise InputError(
-                "RegressionDisplay draws a column of numbers; this one holds categories."
-            )
-        values = estimator._encode(X)[:, 0]
+        mixture = _check_line(mixture_of(estimator))
+        values = mixture.encode(X)[:, 0]
         margin = 0.03 * np.ptp(values)
         grid = np.linspace(values.min() - margin, values.max() + margin, grid_resolution)
-        asked: Any = grid[:, None]
-        if hasattr(X, "columns"):
-            asked = type(X)({X.columns[0]: grid})
-        said = estimator.predict(asked)
+        view = mixture.view(grid[:, None])
         certificate = getattr(estimator, "certificate_", None)
         if certificate is not None and certificate.of("interval"):
+            asked = type(X)({X.columns[0]: grid}) if hasattr(X, "columns") else grid[:, None]
             interval = prediction_interval(estimator, certificate, asked)
-            name = (
-                f"certified interval, {certificate['interval'].details['coverage']:.0%} of outcomes"
-            )
+            coverage = certificate["interval"].details["coverage"]
+            name = f"certified interval, {coverage:.0%} of outcomes"
         else:
-            interval = said[:, None] + 2.0 * estimator.residual_scale_ * np.array([-1.0, 1.0])
+            interval = view.score[:, None] + 2.0 * mixture.target.tolerance * np.array([-1.0, 1.0])
             name = "± 2 root mean squared errors of training"
-        balls = []
-        for one in estimator.localities_:
-            width = one.radius if one.half_width is None else float(one.half_width[0])
-            balls.append((float(one.center[0]) - width, float(one.center[0]) + width))
         return cls(
             grid=grid,
-            prediction=said,
+            prediction=view.score,
             interval=interval,
             interval_name=name,
-            speaker=estimator.apply(asked),
-            balls=balls,
+            model_used=view.used,
+            balls=_spans(view),
             X=values,
             y=np.asarray(y, dtype=float),
-            feature_name=estimator.exterior_.feature_names[0],
+            feature_name=mixture.inputs.names[0],
         ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> RegressionDisplay:
@@ -141,62 +126,74 @@ class RegressionDisplay:
         ax = axes(ax, (9, 5.5))
         ax.scatter(self.X, self.y, s=10, c="0.55", linewidths=0, alpha=0.7, zorder=1)
         finite = np.isfinite(self.interval).all(axis=1)
-        lower, upper = (
-            np.where(finite, self.interval[:, 0], np.nan),
-            np.where(finite, self.interval[:, 1], np.nan),
-        )
-        ax.fill_between(
-            self.grid,
-            lower,
-            upper,
-            color="0.75",
-            alpha=0.45,
-            linewidth=0,
-            zorder=0,
-            label=self.interval_name,
-        )
+        low, high = (np.where(finite, end, np.nan) for end in self.interval.T)
+        band: dict[str, Any] = {"color": "0.75", "alpha": 0.45, "linewidth": 0, "zorder": 0}
+        ax.fill_between(self.grid, low, high, label=self.interval_name, **band)
         n = len(self.balls)
         for i, name in enumerate(model_names(n)):
-            said = np.where(self.speaker == i, self.prediction, np.nan)
-            color = "black" if i == n else COLORS[i % len(COLORS)]
-            ax.plot(
-                self.grid,
-                said,
-                color=color,
-                linewidth=2.6,
-                linestyle="-" if i < n else "--",
-                label=name,
-                zorder=3,
-            )
-        together = self.speaker < 0
-        if np.any(together):
-            ax.plot(
-                self.grid,
-                np.where(together, self.prediction, np.nan),
-                color="0.4",
-                linewidth=2.6,
-                label="several",
-                zorder=3,
-            )
-        for i, (low, high) in enumerate(self.balls):
-            ax.annotate(
-                "",
-                (low, -0.02 - 0.035 * (i % 3)),
-                (high, -0.02 - 0.035 * (i % 3)),
-                xycoords=("data", "axes fraction"),
-                arrowprops={
-                    "arrowstyle": "|-|,widthA=0.25,widthB=0.25",
-                    "color": COLORS[i % len(COLORS)],
-                    "linewidth": 1.8,
-                },
-                annotation_clip=False,
-            )
+            color, style = (COLORS[i % len(COLORS)], "-") if i < n else ("black", "--")
+            self._draw_line(ax, self.model_used == i, color, name, style)
+        if np.any(self.model_used < 0):
+            self._draw_line(ax, self.model_used < 0, "0.4", "several", "-")
+        for i, span in enumerate(self.balls):
+            if np.isfinite(span).all():
+                self._draw_bracket(ax, i, *span)
         ax.set_xlim(self.grid[0], self.grid[-1])
         ax.tick_params(axis="x", pad=8 + 10 * min(n, 3))
         ax.set(xlabel=self.feature_name, ylabel="target")
         legend_outside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _draw_line(self, ax: Any, used: AnyArray, color: str, name: str, style: str) -> None:
+        """The predictions where a model is used."""
+        line = np.where(used, self.prediction, np.nan)
+        ax.plot(self.grid, line, color=color, linewidth=2.6, linestyle=style, label=name, zorder=3)
+
+    def _draw_bracket(self, ax: Any, i: int, low: float, high: float) -> None:
+        """A locality, below the axis."""
+        height = -0.02 - 0.035 * (i % 3)
+        ax.annotate(
+            "",
+            (low, height),
+            (high, height),
+            xycoords=("data", "axes fraction"),
+            arrowprops={
+                "arrowstyle": "|-|,widthA=0.25,widthB=0.25",
+                "color": COLORS[i % len(COLORS)],
+                "linewidth": 1.8,
+            },
+            annotation_clip=False,
+        )
+
+
+def _check_line(mixture: Mixture) -> Mixture:
+    """Refuse what is not a regression on one column of numbers."""
+    if mixture.target.task != "regression":
+        raise InputTypeError(
+            f"RegressionDisplay draws a regression; this model is a {mixture.target.task}."
+        )
+    n_columns = len(mixture.inputs.names)
+    if n_columns != 1:
+        raise InputError(f"RegressionDisplay draws models of 1 column; this one has {n_columns}.")
+    if mixture.inputs.columns.has_text:
+        raise InputError("RegressionDisplay draws a column of numbers; this one holds categories.")
+    return mixture
+
+
+def _spans(view: View) -> list[tuple[float, float]]:
+    """From where to where each locality reaches; as far as the grid shows, where distances do not
+    tell, and nan if it shows nothing.
+    """
+    spans = []
+    for i, locality in enumerate(view.mixture.localities):
+        if locality.half_width is not None:
+            center, width = float(locality.center[0]), float(locality.half_width[0])
+            spans.append((center - width, center + width))
+            continue
+        inside = view.encoded[view.member[i], 0]
+        spans.append((float(inside.min()), float(inside.max())) if len(inside) else (np.nan,) * 2)
+    return spans
 
 
 class CoefficientsDisplay:
@@ -248,7 +245,7 @@ class CoefficientsDisplay:
 
         Parameters
         ----------
-        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor
+        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
         standardized : bool, default=True
             Whether coefficients are per standard deviation of their column, so that they can be
             compared, or per unit of it.
@@ -260,28 +257,20 @@ class CoefficientsDisplay:
         -------
         CoefficientsDisplay
         """
-        if not isinstance(estimator, LocalMixture):
-            raise InputTypeError(
-                f"CoefficientsDisplay draws motlm's estimators; got a {type(estimator).__name__}."
-            )
-        check_is_fitted(estimator)
-        models = (*estimator.localities_, estimator.exterior_)
-        coef, scale = (
-            np.array([one.coef for one in models]),
-            np.array([one.coef_scale for one in models]),
-        )
-        inverse = estimator._fitted.units.inverse_scale
+        mixture = mixture_of(estimator)
+        coef = np.array([one.coef for one in mixture.models])
+        scale = np.array([one.coef_scale for one in mixture.models])
+        inverse = mixture.inputs.units.inverse_scale
         unit = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
         order = np.argsort(-np.abs(coef * unit).max(axis=0), kind="stable")[:max_features]
         if standardized:
             coef, scale = coef * unit, scale * unit
-        names = estimator.exterior_.feature_names
         return cls(
             coef=coef[:, order],
             scale=scale[:, order],
-            feature_names=tuple(names[j] for j in order),
-            names=model_names(len(estimator.localities_)),
-            standardized=standardized and estimator._units_from != "nowhere",
+            feature_names=tuple(mixture.inputs.names[j] for j in order),
+            names=model_names(mixture.n_localities),
+            standardized=standardized and mixture.provenance.units_from != "nowhere",
         ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> CoefficientsDisplay:
@@ -357,7 +346,7 @@ class ContributionsDisplay:
 
         Parameters
         ----------
-        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor
+        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
         x : a table of one row
         max_features : int, default=15
         ax : matplotlib Axes, default=None
@@ -444,7 +433,7 @@ class ContributionsDisplay:
         if low - room < 0.0 < high + room:
             ax.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
         ax.set_xlabel("score" if one.prediction != one.score else "prediction")
-        ax.set_title(f"{one.speaker_name} speaks: {one.reason}", fontsize=10)
+        ax.set_title(f"decided by {one.model_name}: {one.reason}", fontsize=10)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

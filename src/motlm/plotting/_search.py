@@ -6,12 +6,11 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..certificates import Certificate, Statement
-from ..errors import InputError, InputTypeError
-from ..estimators import LocalMixture
+from ..errors import InputError
+from ..mixture import mixture_of
 from ..optimize import Record
 from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside
 
@@ -61,7 +60,7 @@ class PathDisplay:
 
         Parameters
         ----------
-        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor
+        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
         by : "lambda" or "n", default="lambda"
             What is along the axis: the inverse temperature, or the number of localities.
         value : "objective", "gibbs_risk", "kl", "held_out_score" or "bound", default=None
@@ -72,14 +71,10 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        if not isinstance(estimator, LocalMixture):
-            raise InputTypeError(
-                f"PathDisplay draws motlm's estimators; got a {type(estimator).__name__}."
-            )
-        check_is_fitted(estimator)
+        provenance = mixture_of(estimator).provenance
         if by not in ("lambda", "n"):
             raise InputError(f"by must be 'lambda' or 'n'; got {by!r}.")
-        records = [one for one in estimator.path_ if one.stage == "search" and one.rank == 0]
+        records = [one for one in provenance.path if one.stage == "search" and one.rank == 0]
         if value is None:
             value = next(
                 (
@@ -99,10 +94,7 @@ class PathDisplay:
                 f"the search has no {value!r} to draw: nothing was chosen, or the model was not"
                 " fitted but made."
             )
-        chosen = (
-            getattr(estimator, "_chosen", len(estimator.localities_)),
-            estimator.inverse_temperature_,
-        )
+        chosen = (provenance.searched_localities, provenance.inverse_temperature)
         return cls(records=records, by=by, value=value, chosen=chosen).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> PathDisplay:
@@ -154,7 +146,7 @@ class PathDisplay:
 
 
 class RiskDisplay:
-    """Observed and certified risks: from what was seen on the rows to what is certified. Made by
+    """Observed and certified risks: from the share on the rows to what is certified. Made by
     `from_certificate`.
 
     Attributes
@@ -229,7 +221,9 @@ class RiskDisplay:
         seen = np.array([one.empirical for one in self.statements], dtype=float)
         bound: Array = np.array([one.value for one in self.statements], dtype=float)
         ax.hlines(places, seen, bound, color="0.6", linewidth=2.0)
-        ax.plot(seen, places, "o", color=LABEL_COLORS[0], label="seen on the rows", markersize=7)
+        ax.plot(
+            seen, places, "o", color=LABEL_COLORS[0], label="observed on the rows", markersize=7
+        )
         ax.plot(
             bound,
             places,

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import MissingPackageError
-from ..explanations._common import region_name
 
 __all__ = [
     "COLORS",
@@ -43,7 +42,8 @@ def axes(ax: Any, figsize: tuple[float, float]) -> Any:
 
 
 def model_names(n: int) -> list[str]:
-    return [region_name(i, n) for i in range(n + 1)]
+    """Of the models of n localities and of the exterior, as mixtures name them."""
+    return [*(f"locality {i}" for i in range(n)), "exterior"]
 
 
 def legend_outside(ax: Any, **options: Any) -> None:

@@ -1,0 +1,369 @@
+"""Certificates on the rows used for fitting, by PAC-Bayes: no rows are sealed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_regressor
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import AnyArray, Array, Integers
+from ..bounds import pac_bayes_kl
+from ..combinations import ambiguity
+from ..errors import CertificateError, InputError, InputTypeError
+from ..fingerprints import Fingerprint
+from ..fitting import count_rows
+from ..frames import has_text
+from ..geometry import lookup_of
+from ..mixture import Mixture, mixture_of
+from ..objective import locate, variances
+from ..optimize import Solution
+from ..posterior import Posterior
+from ..problem import Table
+from ..units import Units
+from . import _distributions as distributions
+from ._checks import check_labels, check_numbers, read_targets
+from ._common import flag
+from ._distributions import UnionRisk
+from ._guards import note_order, refuse_weights
+from ._issue import ISSUER, Certified, tell
+from ._models import core_of, replace_mixture
+from ._records import POPULATION
+from ._statements import Certificate, Statement
+from ._trained import Trained, move_to_medoids, read_training
+from ._words import INDEPENDENT, PRIOR_IN_SAMPLE
+
+__all__ = ["audit_in_sample", "certify_in_sample"]
+
+_LEAST = 20  # rows that fix the units, and rows to certify on
+# inverse temperatures; the PAC-Bayes-kl bound holds for all posteriors at once
+_TRIED = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+def audit_in_sample(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    delta: float = 0.05,
+    tolerance: float | None = None,
+    population: str = POPULATION,
+) -> Certificate:
+    """Certify the posterior of a fitted motlm model on the rows used for fitting it, by the
+    PAC-Bayes-kl bound.
+
+    It is about models drawn at random from ``model.posterior_``, and holds for every rule that
+    chooses among applicable models. The prior must not depend on the rows: the model must be fitted
+    with `Units` of other rows, or, of classifiers, ``standardize=False``. If n_localities was
+    chosen from the same rows, each number that was tried has a share of delta.
+
+    Parameters
+    ----------
+    model : fitted LocalMixtureClassifier or LocalMixtureRegressor
+    X, y : the rows used for fitting it, all of them
+    delta : float, default=0.05
+    tolerance : float, default=None
+        Of regression: the error that is still acceptable. It must be chosen without the rows, and
+        be given.
+    population : str
+        What the cases are called in the sentences.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.certificates import audit_in_sample
+    >>> from motlm.datasets import make_clf_case2
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(
+    ...     points_of_interest=points,
+    ...     inverse_temperature=4,
+    ...     n_starts=1,
+    ...     standardize=False,
+    ...     random_state=0,
+    ... )
+    >>> certificate = audit_in_sample(mixture.fit(X, y), X, y)
+    >>> [statement.name for statement in certificate]
+    ['any rule', 'silent error', 'ambiguity']
+    >>> print(certificate.headline)  # doctest: +ELLIPSIS
+    With 96 % confidence over the draw of the 400 rows used for fitting, whichever applicable local
+    model is asked, ...
+    """
+    if core_of(model) is not model:
+        if hasattr(model, "fit") and "standardize" in _parameters(model):
+            check_is_fitted(model)
+        raise InputTypeError(
+            f"audit_in_sample needs a motlm estimator; got a {type(model).__name__}.",
+            "Use audit on rows that were not used for fitting.",
+        )
+    delta, _, _ = check_numbers(delta, 0.9, 0)
+    mixture = mixture_of(model)
+    trained = read_training(mixture, X, y, tolerance)
+    kl = trained.risk.objective(1.0).kl(mixture.posterior)
+    certifiable = _Certifiable(mixture, trained.risk, kl, trained.mass)
+    words = _Words.of(mixture, tolerance, trained.table, population)
+    statements = _state(certifiable, delta, words)
+    protocol = f"in-sample on {len(trained.table.X)} rows, the posterior as trained"
+    return Certificate(statements, delta, True, mixture.hash, protocol, None, (), ISSUER)
+
+
+def certify_in_sample(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    delta: float = 0.05,
+    reference: float = 0.05,
+    tolerance: float | None = None,
+    population: str = POPULATION,
+    random_state: int = 0,
+    sample_weight: Any = None,
+) -> Certified:
+    """Fit and certify on the same rows, by the PAC-Bayes-kl bound, which holds for every posterior
+    at once.
+
+    A few rows are set aside to fix the units of the columns, since the prior must not depend on the
+    others. Of the posterior as trained, others of more and less temperature, and of centers that
+    are learned or put on training rows (medoids, which cost ln C(m, n) nats), the one with the
+    smallest bound is taken.
+
+    Parameters
+    ----------
+    estimator : LocalMixtureClassifier or LocalMixtureRegressor
+        Cloned. Its columns must be numbers.
+    X, y : rows and targets
+    delta : float, default=0.05
+    reference : float, default=0.05
+        Share of the rows that fixes the units (20 rows at least). 0 where X is in such units
+        already. No rows are needed where the estimator has ``standardize=Units``.
+    tolerance : float, default=None
+        Of regression: the error that is still acceptable, in the units of y, chosen beforehand.
+    population : str
+        What the cases are called in the sentences.
+    random_state : int, default=0
+        Seed of the choice of those rows.
+    sample_weight : None
+        Weights are refused.
+
+    Returns
+    -------
+    Certified
+        Its `model` is the estimator with the certified posterior.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.certificates import certify_in_sample
+    >>> from motlm.datasets import make_clf_case2
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> mixture = LocalMixtureClassifier(
+    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
+    ... )
+    >>> model, certificate = certify_in_sample(mixture, X, y)
+    >>> certificate.protocol
+    'in-sample on 380 rows (20 set aside for units, seed 0), known centers'
+    >>> certificate.headline.empirical < certificate.headline.value < certificate.headline.baseline
+    True
+    """
+    refuse_weights(sample_weight)
+    delta, _, random_state = check_numbers(delta, 0.9, random_state)
+    _check_estimator(estimator, X, reference)
+    y = read_targets(X, y)
+    units, rest = _set_aside(estimator, X, y, reference, random_state)
+    X1, y1 = _safe_indexing(X, rest), y[rest]
+    model = clone(estimator).set_params(standardize=units).fit(X1, y1)
+    fitted = mixture_of(model)
+    trained = read_training(fitted, X1, y1, tolerance)
+    candidates = [trained]
+    if fitted.n_localities and fitted.geometry.learned:  # learned centers, or medoids
+        trained = replace(trained, mass=0.5 * trained.mass)
+        candidates = [trained, move_to_medoids(trained)]
+    found = [(*_best_posterior(one, delta), one) for one in candidates]
+    _, solution, best = min(found, key=lambda one: one[0])
+    encoded, codes = fitted.encode(X), check_labels(fitted.target, y)
+    made = _certified_mixture(best, solution, Fingerprint.of(encoded, codes), trained.table)
+    certifiable = _Certifiable(made, best.risk, solution.kl, best.mass)
+    statements = _state(certifiable, delta, _Words.of(made, tolerance, trained.table, population))
+    protocol = (
+        f"in-sample on {len(best.risk.rows)} rows ({len(y) - len(rest)} set aside for units, seed"
+        f" {random_state}), {best.centers} centers"
+    )
+    notes = tuple(note for note in (note_order(X, codes),) if note)
+    certificate = Certificate(
+        statements, delta, True, made.hash, protocol, random_state, notes, ISSUER
+    )
+    tell(notes, stacklevel=2)
+    certified = replace_mixture(model, made)
+    certified.certificate_ = certificate
+    return Certified(certified, certificate, None, certified)
+
+
+# -- the search ------------------------------------------------------------------------------------
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    return estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+
+
+def _check_estimator(estimator: Any, X: Any, reference: float) -> None:
+    if "standardize" not in _parameters(estimator):
+        raise InputTypeError(
+            f"certify_in_sample needs a motlm estimator; got a {type(estimator).__name__}.",
+            "Use certify.",
+        )
+    if has_text(X):
+        raise CertificateError(
+            "X has columns of text, whose levels would be learned from the rows that certify.",
+            "Encode them by levels that are known beforehand, or use certify, which splits.",
+        )
+    if not 0 <= reference < 1:
+        raise InputError(
+            f"reference must be a share of the rows, at least 0 and below 1; got {reference!r}."
+        )
+
+
+def _set_aside(
+    estimator: Any, X: Any, y: AnyArray, reference: float, seed: int
+) -> tuple[Units | bool, Integers]:
+    """Units from rows that are set aside, and the other rows."""
+    given, regression = isinstance(estimator.standardize, Units), is_regressor(estimator)
+    if regression and not given and reference == 0:
+        raise CertificateError(
+            "a regressor scales its target; set rows aside for its units (reference > 0), or give"
+            " Units."
+        )
+    order = np.random.default_rng(seed).permutation(len(y))
+    aside = max(round(reference * len(y)), _LEAST) if reference and not given else 0
+    if len(y) - aside < _LEAST:
+        raise CertificateError(
+            f"{len(y)} rows are too few: {aside} fix the units, and at least {_LEAST} more are"
+            " needed."
+        )
+    first, rest = order[:aside], np.sort(order[aside:])
+    units: Units | bool = estimator.standardize if given else False
+    if aside:
+        rows = np.asarray(_safe_indexing(X, first), dtype=float)
+        units = Units.of_rows(rows, np.asarray(y[first], dtype=float) if regression else None)
+    return units, rest
+
+
+def _best_posterior(trained: Trained, delta: float) -> tuple[float, Solution]:
+    """The smallest PAC-Bayes-kl bound that is found on all rows, and its posterior."""
+    found: list[tuple[float, Solution]] = []
+    posterior, n_rows = trained.mixture.posterior, len(trained.risk.rows)
+    for temperature in _TRIED[::-1]:  # from the posterior as trained towards those that cost less
+        one = distributions.learn(trained.risk, posterior, temperature)
+        posterior = one.posterior
+        risk = min(one.gibbs_risk, 1.0)
+        found.append((float(pac_bayes_kl(risk, one.kl, n_rows, delta, trained.mass)), one))
+    return min(found, key=lambda pair: pair[0])
+
+
+def _certified_mixture(
+    best: Trained, solution: Solution, fingerprint: Fingerprint, rows: Table
+) -> Mixture:
+    """The mixture with the posterior that was found."""
+    made = distributions.replace_posterior(best.mixture, solution.posterior, fingerprint)
+    provenance = replace(
+        made.provenance,
+        objective=solution.objective,
+        gibbs_risk=solution.gibbs_risk,
+        kl=solution.kl,
+        inverse_temperature=solution.inverse_temperature,
+    )
+    return count_rows(replace(made, provenance=provenance), rows)
+
+
+# -- statements ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Certifiable:
+    """A posterior, its rows, and what it costs."""
+
+    mixture: Mixture
+    risk: UnionRisk
+    kl: float
+    mass: float
+
+
+@dataclass(frozen=True)
+class _Words:
+    loss: str
+    population: str
+    baseline: tuple[float | None, str]
+
+    @classmethod
+    def of(cls, mixture: Mixture, tolerance: float | None, table: Table, population: str) -> _Words:
+        if mixture.target.task != "classification":
+            return cls(f"is off by more than {tolerance:.15g}", population, (None, ""))
+        counts = np.unique(table.target, return_counts=True)[1]
+        share = 1.0 - float(counts.max() / counts.sum())
+        return cls("errs", population, (share, "the majority class"))
+
+
+def _losses(mixture: Mixture, risk: UnionRisk) -> tuple[Array, Array | None]:
+    """Probabilities, for each row, that some applicable model errs, and that two contradict each
+    other; the latter where there are several localities of a classifier.
+    """
+    posterior: Posterior = mixture.posterior
+    lookup = lookup_of(risk.geometry, posterior)
+    mean, _, omega = locate(risk.geometry, lookup, posterior, risk.rows)
+    omega = np.clip(omega, 0.0, 1.0)  # rounding in the last digits
+    variance = variances(posterior, risk.rows.features_norm2)
+    losses = risk.loss.value_and_partials(risk.rows.target, mean, variance).value
+    errs = np.clip(distributions.ANY.value(omega, losses), 0.0, 1.0)
+    if mixture.target.task != "classification" or mixture.n_localities < 2:
+        return errs, None
+    return errs, np.clip(ambiguity(omega, losses), 0.0, 1.0)
+
+
+def _state(one: _Certifiable, delta: float, words: _Words) -> tuple[Statement, ...]:
+    """Most of delta for the union loss; the rest for a classifier's silent errors and
+    contradictions.
+    """
+    errs, apart = _losses(one.mixture, one.risk)
+    kinds = [("W1", "any rule", words.loss, errs, delta)]
+    if apart is not None:
+        silent = np.clip(errs - apart, 0.0, 1.0)
+        contradiction = "shows a contradiction between its local models"
+        kinds = [
+            ("W1", "any rule", words.loss, errs, 0.8 * delta),
+            ("W2", "silent error", "errs without showing a contradiction", silent, 0.1 * delta),
+            ("W3", "ambiguity", contradiction, apart, 0.1 * delta),
+        ]
+    cost, weight = float(one.kl - np.log(one.mass)), one.risk.rows.weight
+    made = []
+    for code, name, loss, values, part in kinds:
+        empirical = float(values @ weight / weight.sum())
+        bound = float(pac_bayes_kl(empirical, cost, len(one.risk.rows), part))
+        baseline = words.baseline if code == "W1" else (None, "")
+        made.append(
+            Statement(
+                code=code,
+                name=name,
+                value=bound,
+                empirical=empirical,
+                n_rows=len(one.risk.rows),
+                delta=part,
+                loss=loss,
+                predictor="gibbs",
+                kl=cost,
+                baseline=baseline[0],
+                baseline_name=baseline[1],
+                flags=flag(bound, baseline),
+                assumptions=(INDEPENDENT, PRIOR_IN_SAMPLE),
+                rows="rows used for fitting",
+                population=words.population,
+                model=one.mixture.hash,
+            )
+        )
+    return tuple(made)
