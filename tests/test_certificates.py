@@ -234,9 +234,7 @@ def test_frozen_centers_keep_the_balls(rows) -> None:
     model = LocalMixtureClassifier(2, **QUICK, standardize=False).fit(X, y)
     mixture = model.mixture_
     frozen = distributions.freeze(mixture)
-    made = distributions.replace_posterior(
-        frozen, frozen.posterior, mixture.provenance.fingerprint
-    )
+    made = distributions.replace_posterior(frozen, frozen.posterior, mixture.provenance.fingerprint)
     before, after = mixture.view(X), made.view(X)
     assert (after.member == before.member).mean() > 0.995
     np.testing.assert_allclose(after.scores, before.scores)
@@ -355,7 +353,9 @@ def test_audit_of_any_predictor(rows, line) -> None:
         audit(linear, X[500:], y[500:])
     certificate = audit(linear, X[500:], y[500:], tolerance=0.3, clip=2.0)
     assert [one.name for one in certificate] == ["tolerance", "squared error", "interval"]
-    with pytest.raises(ValueError, match="'explained' needs the mean target of the rows used for fitting"):
+    with pytest.raises(
+        ValueError, match="'explained' needs the mean target of the rows used for fitting"
+    ):
         audit(linear, X[500:], y[500:], clip=2.0, spend={"explained": 0.05})
     np.testing.assert_array_equal(prediction_interval(linear, certificate, X[:3]).shape, (3, 2))
 
@@ -388,16 +388,16 @@ def test_frames_with_categories(rng: np.random.Generator) -> None:
     more = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(["x", "y"], 300)})
     spend = {"hold-out": 0.04, "ambiguity": 0.01}
     model, certificate = certify(
-        LocalMixtureClassifier(1, **QUICK), frame, y, X_unlabeled=more, spend=spend
+        LocalMixtureClassifier(1, **QUICK), frame, y, sealed=0.5, X_unlabeled=more, spend=spend
     )
     assert certificate.headline.flags == ()
-    assert certificate["ambiguity"].n_rows == 420
-    assert "420 sealed rows and unlabeled rows" in certificate["ambiguity"].sentence
+    assert certificate["ambiguity"].n_rows == 500
+    assert "500 sealed rows and unlabeled rows" in certificate["ambiguity"].sentence
     assert model.certificate_ is certificate
     with pytest.raises(
         CertificateError, match="400 of the 400 rows of X_unlabeled are among the labeled rows"
     ):
-        certify(LocalMixtureClassifier(1, **QUICK), frame, y, X_unlabeled=frame)
+        certify(LocalMixtureClassifier(1, **QUICK), frame, y, sealed=0.5, X_unlabeled=frame)
 
 
 def test_categories_of_the_sealed_rows_only(rng: np.random.Generator) -> None:
@@ -410,7 +410,7 @@ def test_categories_of_the_sealed_rows_only(rng: np.random.Generator) -> None:
     first, kept = split(n)
     frame.loc[kept[7], "b"] = "z"
     with pytest.warns(UserWarning) as caught:
-        certified = certify(LocalMixtureClassifier(1, **QUICK), frame, y)
+        certified = certify(LocalMixtureClassifier(0, **QUICK), frame, y)
     [warning], (model, certificate) = caught, certified
     assert "column 'b' of the sealed rows has categories that fit did not see: 'z'" in str(
         warning.message
@@ -419,15 +419,15 @@ def test_categories_of_the_sealed_rows_only(rng: np.random.Generator) -> None:
     assert warning.filename == __file__
     assert certificate.notes == (str(warning.message),)
     assert model.mixture_.inputs.columns.levels[1] == ("x", "y")
-    alone = LocalMixtureClassifier(1, **QUICK).fit(frame.iloc[first], y[first])
+    alone = LocalMixtureClassifier(0, **QUICK).fit(frame.iloc[first], y[first])
     assert alone.mixture_.hash == model.mixture_.hash == certificate.model
     with pytest.warns(UserWarning, match="did not see"):
         wrong = model.predict(frame.iloc[kept]) != y[kept]
     assert certificate.headline.errors == wrong.sum()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        certify(LocalMixtureClassifier(1, handle_unknown="ignore", **QUICK), frame, y)
-    strict = LocalMixtureClassifier(1, handle_unknown="error", **QUICK)
+        certify(LocalMixtureClassifier(0, handle_unknown="ignore", **QUICK), frame, y)
+    strict = LocalMixtureClassifier(0, handle_unknown="error", **QUICK)
     with pytest.raises(
         CertificateError,
         match=r"a category occurs among the sealed rows only.*handle_unknown='ignore'",
@@ -454,9 +454,7 @@ def test_the_posterior_as_trained(rows) -> None:
         float(bounds.pac_bayes_kl(one.empirical, one.kl, len(y), part)), rel=1e-9
     )
     assert part == pytest.approx(0.04 if n > 1 else 0.05)
-    with pytest.raises(
-        CertificateError, match="rows are not the 1400 used for fitting"
-    ):
+    with pytest.raises(CertificateError, match="rows are not the 1400 used for fitting"):
         audit_in_sample(model, X[1:], y[1:])
     with pytest.raises(CertificateError, match="standardize=True"):
         audit_in_sample(LocalMixtureClassifier(1, **QUICK).fit(X, y), X, y)
@@ -494,9 +492,7 @@ def test_medoids_cost_their_choice(rng: np.random.Generator) -> None:
     X = rng.normal(size=(400, 25))
     inside = ((X - X[0]) ** 2).sum(axis=1) < np.median(((X - X[0]) ** 2).sum(axis=1))
     y = np.where(inside, 1, -1)
-    model, certificate = certify_in_sample(
-        LocalMixtureClassifier(1, **QUICK), X, y, reference=0
-    )
+    model, certificate = certify_in_sample(LocalMixtureClassifier(1, **QUICK), X, y, reference=0)
     assert "medoid centers" in certificate.protocol
     assert certificate.headline.n_rows == 399
     assert certificate.headline.kl > np.log(400)
@@ -530,9 +526,7 @@ def test_training_rows_are_refused(rows) -> None:
     model = classifier().fit(X[:700], y[:700])
     with pytest.raises(
         CertificateError,
-        match=(
-            "1 of the 701 rows are among the 700 used for fitting, the first at row 0"
-        ),
+        match=("1 of the 701 rows are among the 700 used for fitting, the first at row 0"),
     ):
         audit(model, X[699:], y[699:])
     again = pickle.loads(pickle.dumps(model))
@@ -734,10 +728,14 @@ def test_hashes_of_earlier_versions(certified: Certified) -> None:
         verify(replace_mixture(model, edited), older)
 
 
-def test_settings_after_the_fit_change_nothing(rows) -> None:
+def test_settings_after_the_fit(rows) -> None:
+    """What the next fit would read changes nothing; another rule of reading is another model."""
     model, certificate = certify(classifier(), *rows, spend={"hold-out": 0.05})
-    model.set_params(overlap="mean", handle_unknown="error", n_localities=7)
-    assert verify(model, certificate)
+    assert verify(model.set_params(n_localities=7, inverse_temperature=3.0), certificate)
+    for other in ({"overlap": "mean"}, {"handle_unknown": "error"}):
+        with pytest.raises(CertificateError, match="not about this model"):
+            verify(model.set_params(**other), certificate)
+        assert verify(model.set_params(overlap="nearest", handle_unknown="warn"), certificate)
 
 
 @pytest.mark.parametrize("schema", [1, 2])
@@ -842,8 +840,46 @@ def test_regions_know_their_model(line, rows, certified: Certified) -> None:
     assert [one.region_index for one in statements] == [0, 1, 2]
     assert statements[1].to_dict()["region_index"] == 1
     assert certified.certificate.headline.region_index is None
-    [only] = certify(LocalMixtureClassifier(0, **QUICK), *rows, spend={"per locality": 0.05})[1]
-    assert only.region_index == 0
+    one_model = certify(LocalMixtureClassifier(0, **QUICK), *rows, spend={"per locality": 0.05})
+    assert one_model.certificate["C5"].region_index == 0
+
+
+# -- names of the release before -------------------------------------------------------------------
+
+
+def test_old_names_warn(rows) -> None:
+    X, y = rows
+    with pytest.warns(
+        FutureWarning, match="certify_without_split is now certify_in_sample"
+    ) as told:
+        old = certificates.certify_without_split(classifier(), X, y)
+    assert [one.filename for one in told] == [__file__]
+    assert old.certificate == certify_in_sample(classifier(), X, y).certificate
+    model = classifier(standardize=False).fit(X, y)
+    with pytest.warns(FutureWarning, match="whole_sample is now audit_in_sample"):
+        assert certificates.whole_sample(model, X, y) == audit_in_sample(model, X, y)
+
+
+def test_old_keyword_warns(rows) -> None:
+    X, y = rows
+    spend, more = {"ambiguity": 0.05}, X[:200] + 0.01
+    expected = certify(classifier(), X, y, spend=spend, X_unlabeled=more)
+    with pytest.warns(FutureWarning, match="X_unlabelled is now X_unlabeled") as told:
+        found = certify(classifier(), X, y, spend=spend, X_unlabelled=more)
+    assert [one.filename for one in told] == [__file__]
+    assert found.certificate == expected.certificate
+    model = classifier().fit(X[:700], y[:700])
+    with pytest.warns(FutureWarning, match="X_unlabelled is now X_unlabeled"):
+        one = audit(model, X[700:], y[700:], spend=spend, X_unlabelled=more[100:])
+    assert one.headline.n_rows == 800
+    with pytest.raises(ValueError, match="give X_unlabeled alone"):
+        certify(classifier(), X, y, X_unlabeled=more, X_unlabelled=more)
+
+
+def test_one_default_share(rows) -> None:
+    _, kept = split(len(rows[1]))
+    assert len(kept) == round(certificates.DEFAULT_SEALED * len(rows[1])) == 420
+    assert certify(LogisticRegression(), *rows).certificate.headline.n_rows == 420
 
 
 # -- words -----------------------------------------------------------------------------------------
@@ -1004,7 +1040,9 @@ def test_explained_names_what_it_is_compared_with(line) -> None:
         certificate = audit(model, X[500:], y[500:] + 0.5, clip=2.0)
     one = certificate["explained"]
     assert one.value < 0.5
-    assert f"always predicting {y[:500].mean():.4g}, the mean target of the rows used" in one.sentence
+    assert (
+        f"always predicting {y[:500].mean():.4g}, the mean target of the rows used" in one.sentence
+    )
 
 
 def test_rows_that_chose_the_model_are_refused(rows) -> None:

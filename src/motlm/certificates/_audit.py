@@ -15,9 +15,9 @@ from ._checks import (
     check_task,
     code_labels,
     predict,
+    read_renamed,
     read_targets,
     refuse_idle,
-    renamed,
     size_of_errors,
 )
 from ._evidence import Evidence
@@ -88,7 +88,7 @@ sample_weight, X_unlabelled
     True
     """
     refuse_weights(sample_weight)
-    X_unlabeled = renamed("X_unlabelled", X_unlabelled, "X_unlabeled", X_unlabeled)
+    X_unlabeled = read_renamed("X_unlabelled", X_unlabelled, "X_unlabeled", X_unlabeled)
     delta, coverage, random_state = check_numbers(delta, coverage, random_state)
     options = Options(
         tolerance, clip, coverage, marginal, X_unlabeled, population, seed=random_state

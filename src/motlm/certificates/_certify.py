@@ -19,9 +19,9 @@ from ._checks import (
     check_task,
     code_labels,
     predict,
+    read_renamed,
     read_targets,
     refuse_idle,
-    renamed,
     size_of_errors,
 )
 from ._evidence import Evidence
@@ -116,7 +116,7 @@ regressor
     With 98 % confidence over the draw of the ... sealed rows, this fixed model errs on at most ...
     """
     refuse_weights(sample_weight)
-    X_unlabeled = renamed("X_unlabelled", X_unlabelled, "X_unlabeled", X_unlabeled)
+    X_unlabeled = read_renamed("X_unlabelled", X_unlabelled, "X_unlabeled", X_unlabeled)
     delta, coverage, random_state = check_numbers(delta, coverage, random_state)
     options = Options(
         tolerance, clip, coverage, marginal, X_unlabeled, population, seed=random_state

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import _num_samples, check_consistent_length, column_or_1d
 
+from .._renamed import warn_of
 from .._typing import AnyArray, Array
 from ..errors import CertificateError, InputError, InputTypeError, MotlmWarning
 from ..frames import is_missing
@@ -21,9 +22,9 @@ __all__ = [
     "check_task",
     "code_labels",
     "predict",
+    "read_renamed",
     "read_targets",
     "refuse_idle",
-    "renamed",
     "size_of_errors",
 ]
 
@@ -61,17 +62,13 @@ def refuse_idle(**given: Any) -> None:
             raise InputError(f"{name} is not used in certifying this kind of model; leave it out.")
 
 
-def renamed(before: str, value: Any, now: str, new_value: Any) -> Any:
+def read_renamed(before: str, value: Any, now: str, new_value: Any) -> Any:
     """The value of a keyword that was renamed: the old name is accepted for one release."""
     if value is None:
         return new_value
     if new_value is not None:
         raise InputError(f"{before} is the old name of {now}; give {now} alone.")
-    warnings.warn(
-        f"{before} is now {now}; the old name is removed in the next release.",
-        FutureWarning,
-        stacklevel=3,
-    )
+    warn_of(before, now, stacklevel=4)
     return value
 
 
