@@ -1,5 +1,5 @@
-"""Certificates: the laws behind them, what they refuse, what they say, and that they belong to
-their model.
+"""Certificates: the distributions behind them, what they refuse, their words, and that they belong
+to their model.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ from motlm.certificates import (
     verify,
 )
 from motlm.certificates import _distributions as distributions
+from motlm.certificates._certify import seal
 from motlm.certificates._models import model_hash, replace_mixture
+from motlm.certificates._records import Options
 from motlm.certificates._words import confidence, round_number, round_share
 from motlm.datasets import make_clf_case1, make_reg_case2
 from motlm.fingerprints import SIZE, Fingerprint, row_keys
@@ -245,6 +247,63 @@ def test_frozen_centers_keep_the_balls(rows) -> None:
     assert made.provenance.kl is None
 
 
+# (code, value, divergence) of the same certificates by the revision before the frozen mixture,
+# b82b64a; the two agreed to the last bit
+BEFORE = {
+    "given": [
+        ("C1", 0.3076564738947727, None),
+        ("C2", 0.3305634606678688, 0.07169287651259446),
+        ("C3", 0.3304723577223529, -0.2265620346749273),
+        ("C6", 0.15465618231889366, None),
+    ],
+    "learned": [
+        ("C1", 0.3254073789130725, None),
+        ("C2", 0.33582207862453234, 0.0333393272223351),
+        ("C3", 0.3304338803891074, -0.07074370182804302),
+        ("C6", 0.15060234264534078, None),
+    ],
+    "regression": [
+        ("R1", 0.07783086907644457, None),
+        ("R2", 0.027810181713394742, None),
+        ("R3", 0.05869170935669443, None),
+        ("C2", 0.0939670698337078, 0.06842911739929657),
+        ("C3", 0.09193311713839053, -0.03342568176555005),
+    ],
+    "in-sample": [("W1", 0.42209113697901113, 44.313041412474796)],
+    "in-sample regression": [("W1", 0.06603428658751744, 60.197424505714395)],
+}
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_numbers_of_the_revision_before(rows, line, name: str, certified, certified_line) -> None:
+    if name == "given":
+        certificate = certified.certificate
+    elif name == "learned":
+        learned = LocalMixtureClassifier(2, **QUICK)
+        certificate = certify(learned, *rows, sealed=0.5, spend="each").certificate
+    elif name == "regression":
+        certificate = certified_line.certificate
+    elif name == "in-sample":
+        learned = LocalMixtureClassifier(2, combine="any", **QUICK)
+        certificate = certify_in_sample(learned, *rows).certificate
+    else:
+        certificate = certify_in_sample(regressor(), *line, tolerance=0.1).certificate
+    for code, value, kl in BEFORE[name]:
+        assert certificate[code].value == pytest.approx(value, rel=1e-6)  # other BLAS, other bits
+        assert certificate[code].kl == (None if kl is None else pytest.approx(kl, rel=1e-4))
+
+
+def test_posteriors_are_learned_once(rows) -> None:
+    """For each delta, whoever asks."""
+    evidence = seal(classifier(), *rows, 0.5, Options())
+    randomized = evidence.randomized
+    assert randomized is not None
+    assert randomized.posterior(0.01) is randomized.posterior(0.01)
+    assert randomized.drawn(0.01).model is randomized.drawn(0.01).model
+    assert randomized.posterior(0.02) is not randomized.posterior(0.01)
+    assert randomized.prior is randomized.prior
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 @pytest.mark.parametrize("overlap", ["nearest", "mean"])
 def test_other_metrics_and_overlaps(rows, metric: str, overlap: str) -> None:
@@ -409,7 +468,7 @@ def test_categories_of_the_sealed_rows_only(rng: np.random.Generator) -> None:
     y = np.where(frame["a"] + (frame["b"] == "x") + 0.3 * rng.normal(size=n) > 0.5, "bad", "good")
     first, kept = split(n)
     frame.loc[kept[7], "b"] = "z"
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="did not see") as caught:
         certified = certify(LocalMixtureClassifier(0, **QUICK), frame, y)
     [warning], (model, certificate) = caught, certified
     assert "column 'b' of the sealed rows has categories that fit did not see: 'z'" in str(
@@ -433,7 +492,7 @@ def test_categories_of_the_sealed_rows_only(rng: np.random.Generator) -> None:
         match=r"a category occurs among the sealed rows only.*handle_unknown='ignore'",
     ):
         certify(strict, frame, y)
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="did not see") as caught:
         audited = audit(alone, frame.iloc[kept], y[kept])
     assert len(caught) == 1
     assert audited.headline.errors == wrong.sum()
@@ -1040,9 +1099,8 @@ def test_explained_names_what_it_is_compared_with(line) -> None:
         certificate = audit(model, X[500:], y[500:] + 0.5, clip=2.0)
     one = certificate["explained"]
     assert one.value < 0.5
-    assert (
-        f"always predicting {y[:500].mean():.4g}, the mean target of the rows used" in one.sentence
-    )
+    mean = f"{y[:500].mean():.4g}"
+    assert f"always predicting {mean}, the mean target of the rows used" in one.sentence
 
 
 def test_rows_that_chose_the_model_are_refused(rows) -> None:

@@ -526,6 +526,18 @@ def test_predict_says_what_the_model_says(
     )
 
 
+@pytest.mark.parametrize("kind", ["array", "numbered columns", "numbered columns of text"])
+def test_models_without_names_of_columns(kind: str, tmp_path: Path) -> None:
+    """Their columns are x0, x1 in tables."""
+    frame = clients()[["age", "region" if kind.endswith("text") else "income"]]
+    X = frame.to_numpy() if kind == "array" else frame.set_axis([0, 1], axis=1)
+    model = library.LocalMixtureRegressor(0, random_state=0).fit(X, clients()["loss"])
+    model.save(tmp_path / "m.json")
+    frame.set_axis(["x0", "x1"], axis=1).to_csv(tmp_path / "d.csv", index=False)
+    run("predict", tmp_path / "m.json", tmp_path / "d.csv", "-o", tmp_path / "o.csv")
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "o.csv")["prediction"], model.predict(X))
+
+
 def test_rows_that_cannot_be_scored(folder: Path, tmp_path: Path) -> None:
     frame = clients(6).astype(object)
     frame.loc[1, "age"] = "old"

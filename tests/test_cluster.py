@@ -40,6 +40,6 @@ def test_time_limit_on_a_cluster(client) -> None:
     X, y = make_ringnorm(600, random_state=0)
     with joblib.parallel_config(backend="dask"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        with pytest.warns(ConvergenceWarning, match="max_time is over"):
+        with pytest.warns(ConvergenceWarning, match="the time limit is over"):
             model = LocalMixtureClassifier(4, max_time=0.3, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.5

@@ -20,7 +20,6 @@ from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
 from motlm.explanations import counterfactual, explain_global, explain_local
-from motlm.explanations._detour import squared_distance
 from motlm.explanations._projection import Domain
 from motlm.geometry import GivenCenters, Locus
 
@@ -609,7 +608,7 @@ def test_distances_are_those_of_the_model(metric: str) -> None:
     model = LocalMixtureClassifier(points_of_interest=POINTS, metric=metric, **QUICK).fit(X, y)
     view = model.mixture_.view(X[:20])
     for away, locus in zip(view.distance, model.mixture_.loci, strict=True):
-        found = [squared_distance(locus, z) for z in standardize(model, X[:20])]
+        found = [locus.squared_distance(z) for z in standardize(model, X[:20])]
         np.testing.assert_allclose(found, away**2, rtol=1e-9)
     outside = X[model.apply(X) == len(model.localities_)][:10]
     assert any(counterfactual(model, x).found for x in outside)

@@ -27,7 +27,8 @@ from motlm.losses import LOSSES, ZeroOne
 from motlm.objective import Objective
 from motlm.posterior import Posterior
 from motlm.rows import Rows
-from motlm.search import Search, catoni_bound, strengths, weakest
+from motlm.search import Search, catoni_bound
+from motlm.strengths import strengths, weakest
 from motlm.starts import Ball, diverse, one_model, place_at_rows, promising_balls, with_ball
 from motlm.watch import Deadline, Watch
 
@@ -418,7 +419,7 @@ def test_when_time_is_over_the_best_model_so_far_is_kept(n, n_jobs) -> None:
     X, y = make_clf_case2(2000, random_state=0)
     model = LocalMixtureClassifier(n, max_time=1e-6, n_jobs=n_jobs, random_state=0)
     with pytest.warns(
-        ConvergenceWarning, match="max_time is over: the model is the best found so far"
+        ConvergenceWarning, match="the time limit is over: the model is the best found so far"
     ):
         model.fit(X, y)
     assert model.predict(X).shape == (2000,)

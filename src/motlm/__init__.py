@@ -2,8 +2,9 @@
 
 from ._version import __version__
 from .errors import ModelFileError, MotlmError
-from .estimators import LocalMixtureClassifier, LocalMixtureRegressor, load
+from .estimators import LocalMixtureClassifier, LocalMixtureRegressor
 from .inputs import TableNotes
+from .loading import load
 from .localities import Locality, LocalModel
 from .mixture import Mixture
 from .posterior import Posterior, Prior

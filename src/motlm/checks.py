@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from ._typing import Array
 from .combinations import COMBINATIONS
-from .errors import InputError
+from .errors import InputError, TooManyLocalitiesError
 from .inputs import HANDLE_UNKNOWN
 from .overlap import OVERLAPS
 from .posterior import Prior
@@ -141,7 +141,7 @@ class Settings:
             return list(range(min(self.max_localities, n_distinct) + 1))
         n = int(self.n_localities)
         if n > n_distinct:
-            raise InputError(
+            raise TooManyLocalitiesError(
                 f"n_localities={n} is more than the {n_distinct} distinct rows"
                 f" (n_samples={n_rows}); ask for fewer localities."
             )

@@ -12,6 +12,7 @@ __all__ = [
     "CertificateError",
     "EmptyLocalityWarning",
     "ExportError",
+    "FewRowsWarning",
     "IdentifierWarning",
     "InputError",
     "InputTypeError",
@@ -20,8 +21,12 @@ __all__ = [
     "MotlmError",
     "MotlmWarning",
     "NotAModelFileError",
+    "NotConvergedWarning",
     "StoppedEarlyWarning",
+    "TooManyLocalitiesError",
+    "TrainingRowsError",
     "UnknownCategoryError",
+    "UnknownCategoryWarning",
 ]
 
 
@@ -56,6 +61,10 @@ class InputError(MotlmError, ValueError):
 
 class UnknownCategoryError(InputError):
     """A category that the model was not fitted on."""
+
+
+class TooManyLocalitiesError(InputError):
+    """More localities than distinct rows."""
 
 
 class InputTypeError(MotlmError, TypeError):
@@ -107,6 +116,10 @@ class CertificateError(MotlmError, ValueError):
     """
 
 
+class TrainingRowsError(CertificateError):
+    """Rows that the model was fitted on, which cannot certify it."""
+
+
 class MotlmWarning(UserWarning):
     """A warning with advice; the command line has its own advice for each kind.
 
@@ -131,3 +144,15 @@ class EmptyLocalityWarning(MotlmWarning):
 
 class IdentifierWarning(MotlmWarning):
     """A column of categories looks like the names of the rows."""
+
+
+class UnknownCategoryWarning(MotlmWarning):
+    """A category that the model was not fitted on is taken as the training average."""
+
+
+class FewRowsWarning(MotlmWarning):
+    """There are too few rows to choose by."""
+
+
+class NotConvergedWarning(MotlmWarning, ConvergenceWarning):  # type: ignore[misc]
+    """A search took all the steps that it was allowed."""

@@ -14,7 +14,7 @@ from . import _docs, exports
 from ._typing import AnyArray, Array, Booleans, Integers
 from .checks import Settings
 from .errors import InputError, InputTypeError, ModelFileError
-from .files import Saved, read_model, save_model
+from .files import Saved, save_model
 from .fitting import Kind, Sample, fit_mixture
 from .geometry import Geometry, GivenCenters, LearnedBalls, Metric
 from .inputs import HANDLE_UNKNOWN
@@ -26,7 +26,7 @@ from .posterior import Posterior, Prior
 from .targets import Binary, Continuous, Target
 from .units import Units
 
-__all__ = ["ESTIMATORS", "LocalMixture", "LocalMixtureClassifier", "LocalMixtureRegressor", "load"]
+__all__ = ["ESTIMATORS", "LocalMixture", "LocalMixtureClassifier", "LocalMixtureRegressor"]
 
 
 class LocalMixture(BaseEstimator):  # type: ignore[misc]
@@ -79,6 +79,29 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    @classmethod
+    def from_saved(cls, saved: Saved) -> Any:
+        """The estimator of what a file holds; an error if it does not belong to this class."""
+        known = set(cls().get_params(deep=False))
+        if set(saved.parameters) != known:
+            raise ModelFileError(
+                f"parameters should be {', '.join(sorted(known))}; got"
+                f" {', '.join(sorted(saved.parameters))[:200]}."
+            )
+        model, target = cls(**saved.parameters), type(saved.mixture.target)
+        if not issubclass(target, cls._target):
+            raise ModelFileError(f"target.kind {target.kind!r} is not that of a {saved.estimator}.")
+        try:
+            Settings.of(model).temperatures(target)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"its parameters are not sound: {str(error)[:300]}") from None
+        model.mixture_ = saved.mixture
+        if saved.table is not None:
+            model.table_ = saved.table
+        if saved.certificate is not None:
+            model.certificate_ = saved.certificate
+        return model
 
     def _geometry(self, points: Array | None, metric: Any) -> Geometry:
         """Where localities lie, before any row is seen."""
@@ -331,6 +354,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             raise InputTypeError(
                 f"model files hold motlm's estimators; got a {type(self).__name__}."
             )
+        Settings.of(self)  # parameters that were changed since the fit may be none
         saved = Saved(
             estimator=type(self).__name__,
             parameters=self.get_params(deep=False),
@@ -666,68 +690,3 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
 ESTIMATORS: dict[str, type[LocalMixture]] = {
     one.__name__: one for one in (LocalMixtureClassifier, LocalMixtureRegressor)
 }
-
-
-def load(path: Any) -> Any:
-    """The estimator that was saved to a file. No code is run; a file that is not whole and sound is
-    an error that says why.
-
-    Parameters
-    ----------
-    path : str or Path
-        Of a file that `save` of an estimator wrote.
-
-    Returns
-    -------
-    LocalMixtureClassifier or LocalMixtureRegressor
-
-    Raises
-    ------
-    ModelFileError
-        If it is not a model, or not one that this version can read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import motlm
-    >>> from motlm.datasets import make_reg_case1
-    >>> X, y = make_reg_case1(100, random_state=0)
-    >>> mixture = motlm.LocalMixtureRegressor(points_of_interest=[[0.0]], random_state=0)
-    >>> model = mixture.fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = model.save(Path(folder) / "model.json")
-    ...     again = motlm.load(path)
-    >>> bool((again.predict(X) == model.predict(X)).all())
-    True
-    """
-    return read_model(path, estimator_of)
-
-
-def estimator_of(saved: Saved) -> LocalMixture:
-    """The estimator of what a file holds."""
-    cls = ESTIMATORS.get(saved.estimator)
-    if cls is None:
-        raise ModelFileError(
-            f"estimator should be one of {', '.join(ESTIMATORS)}; got {saved.estimator[:60]!r}."
-        )
-    known = set(cls().get_params(deep=False))
-    if set(saved.parameters) != known:
-        raise ModelFileError(
-            f"parameters should be {', '.join(sorted(known))}; got"
-            f" {', '.join(sorted(saved.parameters))[:200]}."
-        )
-    model = cls(**saved.parameters)
-    target = type(saved.mixture.target)
-    if not issubclass(target, cls._target):
-        raise ModelFileError(f"target.kind {target.kind!r} is not that of a {saved.estimator}.")
-    try:
-        Settings.of(model).temperatures(target)
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(f"its parameters are not sound: {str(error)[:300]}") from None
-    model.mixture_ = saved.mixture
-    if saved.table is not None:
-        model.table_ = saved.table
-    if saved.certificate is not None:
-        model.certificate_ = saved.certificate
-    return model

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 from threadpoolctl import threadpool_limits
@@ -19,7 +18,13 @@ from threadpoolctl import threadpool_limits
 from ._typing import AnyArray, Array, Booleans
 from .checks import Settings, check_units, check_weights
 from .combinations import COMBINATIONS
-from .errors import EmptyLocalityWarning, InputError, MotlmWarning, StoppedEarlyWarning
+from .errors import (
+    EmptyLocalityWarning,
+    InputError,
+    MotlmWarning,
+    NotConvergedWarning,
+    StoppedEarlyWarning,
+)
 from .fingerprints import Fingerprint
 from .geometry import Geometry, radii
 from .inputs import CheckedTable, Reading
@@ -279,10 +284,9 @@ def _warn_of_end(
         )
         warnings.warn(EmptyLocalityWarning(text, advice), stacklevel=5)
     if not solution.converged:
-        warnings.warn(
+        text = (
             f"{settings.solver} stopped at max_iter={settings.max_iter} with objective"
             f" {solution.objective:.6g} (lambda' = {solution.inverse_temperature:g}):"
-            f" {solution.message}. Raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=5,
+            f" {solution.message}."
         )
+        warnings.warn(NotConvergedWarning(text, "Raise max_iter or tol."), stacklevel=5)

@@ -13,18 +13,15 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.special import gammaincinv
-from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
-from sklearn.neighbors import VALID_METRICS
 
-from ._typing import Array, Integers
-from .errors import InputError, ModelFileError
+from ._typing import Array
+from .errors import ModelFileError
 from .inputs import Inputs
 from .lookup import Lookup, Table, half_distance
 from .membership import theta_tables, upsilon_tables
+from .metrics import Locus, Metric
 from .posterior import Posterior
 from .rows import Rows
-from .units import moments
 
 __all__ = [
     "CENTER_SCALE",
@@ -39,46 +36,10 @@ __all__ = [
     "read_geometry",
 ]
 
-_NORMS = {
-    "euclidean": "euclidean",
-    "l2": "euclidean",
-    "minkowski": "euclidean",  # with its p = 2
-    "seuclidean": "euclidean",  # with weights
-    "manhattan": "manhattan",
-    "l1": "manhattan",
-    "cityblock": "manhattan",
-    "chebyshev": "chebyshev",
-    "mahalanobis": "quadratic",
-}
-_ARGUMENTS = {"seuclidean": "V", "mahalanobis": "VI"}
 _SMALLEST_RADIUS = 0.02  # standardized, of a ball that never reaches a membership of 1/2
 CENTER_SCALE = 0.2  # of a learned center, where a search begins
 _ROUNDING = 1e-9  # relative, by which two forms of a center in a file may differ
 _NONE: Array = np.empty(0)
-
-
-@dataclass(frozen=True, eq=False)
-class Locus:
-    """Where a locality lies, as exports write it down: within `radius` of a center by some norm.
-
-    The distance is sqrt(sum weight gap^2), sum weight |gap|, max |gap| or sqrt(gap' matrix gap)
-    over some standardized columns.
-    """
-
-    norm: str  # "euclidean", "manhattan", "chebyshev", "quadratic", or "" for none of them
-    columns: Integers  # the encoded columns that it looks at
-    center: Array  # (n_columns,)
-    radius: float
-    weight: Array | None = None  # (n_columns,); None: 1
-    matrix: Array | None = None  # (n_columns, n_columns), of "quadratic"
-
-    def is_ball(self, counted: Any) -> bool:
-        """Whether it is a plain Euclidean ball in all columns that are not ignored."""
-        return (
-            self.norm == "euclidean"
-            and self.weight is None
-            and np.array_equal(self.columns, np.flatnonzero(counted))
-        )
 
 
 class Geometry(Protocol):
@@ -169,75 +130,6 @@ def _widths(inputs: Inputs) -> Array:
     width = np.full(len(inputs.varies), np.inf)
     width[inputs.counted] = 1.0 / inputs.units.inverse_scale[inputs.counted]
     return width
-
-
-@dataclass(frozen=True, eq=False)
-class Metric:
-    """A metric between standardized rows, with what it takes from the training rows."""
-
-    name: Any
-    arguments: dict[str, Array] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """Its name; of a function, the module and name by which it can be found."""
-        if isinstance(self.name, str):
-            return self.name
-        module = getattr(self.name, "__module__", "")
-        return f"{module}.{getattr(self.name, '__qualname__', type(self.name).__name__)}"
-
-    @property
-    def norm(self) -> str:
-        """How it is written down; "" where it cannot be."""
-        return _NORMS.get(self.name, "") if isinstance(self.name, str) else ""
-
-    def fit(self, Z: Array, weight: Array) -> Metric:
-        """Two metrics have scales of their own, which scikit-learn would take anew from whatever
-        rows it is given.
-        """
-        share = weight / weight.sum()
-        if self.text == "seuclidean":
-            variance = moments(Z, share)[1] ** 2
-            scales = np.where(variance > 0, variance, 1.0).astype(float)
-            return replace(self, arguments={"V": scales})
-        if self.text == "mahalanobis":
-            covariance = np.atleast_2d(np.cov(Z, rowvar=False, aweights=share, ddof=0))
-            return replace(self, arguments={"VI": np.linalg.pinv(covariance).astype(float)})
-        return self
-
-    def distances(self, Z: Array, points: Array) -> Array:
-        if len(points) == 0:
-            return np.empty((len(Z), 0))
-        try:
-            measured = pairwise_distances(Z, points, metric=self.name, **self.arguments)
-            distance = np.asarray(measured, dtype=float)
-        except (ValueError, TypeError) as error:
-            raise InputError(
-                f"metric={self.name!r} gave no distances between rows and points_of_interest"
-                f" ({error}). Give a name that scikit-learn's pairwise_distances knows, or a"
-                " function of two rows."
-            ) from error
-        if not (np.isfinite(distance).all() and (distance >= 0).all()):
-            raise InputError(
-                f"metric={self.name!r} gave distances that are negative or not finite; a distance"
-                " must be a number >= 0."
-            )
-        return distance
-
-    def content(self) -> dict[str, Any]:
-        return {"name": self.text, "arguments": dict(self.arguments)}
-
-    @classmethod
-    def read(cls, read: Any, n_encoded: int) -> Metric:
-        name, arguments = read.text("name"), read.part("arguments")
-        wanted = {_ARGUMENTS[name]} if name in _ARGUMENTS else set()
-        known = {*PAIRWISE_DISTANCE_FUNCTIONS, *VALID_METRICS["brute"], "matching"}
-        if name == "precomputed" or name not in known or set(arguments.content) != wanted:
-            raise read.fail("name", "a metric that scikit-learn knows, with its arguments", name)
-        shapes = {"V": (n_encoded,), "VI": (n_encoded, n_encoded)}
-        found = {key: arguments.array(key, shapes[key]) for key in sorted(wanted)}
-        read.done()
-        return cls(name, found)
 
 
 @dataclass(frozen=True, eq=False)

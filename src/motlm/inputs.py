@@ -19,8 +19,8 @@ from .errors import (
     IdentifierWarning,
     InputError,
     InputTypeError,
-    MotlmWarning,
     UnknownCategoryError,
+    UnknownCategoryWarning,
 )
 from .frames import (
     check_finite,
@@ -143,7 +143,7 @@ class Columns:
                 if unknown == "warn":
                     text = _unknown(group, values, new, what)
                     text += " They are taken as the training average."
-                    warnings.warn(MotlmWarning(text, _ADVICE_ON_WARNING), stacklevel=7)
+                    warnings.warn(UnknownCategoryWarning(text, _ADVICE_ON_WARNING), stacklevel=7)
                 indicator[new] = typical[group.columns]
             parts.append(indicator)
         return np.hstack(parts)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Booleans, Integers
+from .errors import FewRowsWarning
 from .geometry import radii
 from .objective import BLOCK
 from .optimize import Record, Solution
@@ -315,9 +316,11 @@ def _record(
 
 def _warn_of_few(n_rows: int, sizes: list[int], temperatures: list[float]) -> None:
     what = "n_localities and inverse_temperature" if len(sizes) > 1 else "inverse_temperature"
-    warnings.warn(
-        f"{n_rows} distinct rows are too few to hold some out and choose {what}; the smallest, "
-        + (f"{min(sizes)} and " if len(sizes) > 1 else "")
-        + f"{min(temperatures):g}, is used. Give one number to choose it yourself.",
-        stacklevel=7,
+    smallest = (
+        f"{min(sizes)} and {min(temperatures):g}" if len(sizes) > 1 else f"{min(temperatures):g}"
     )
+    text = (
+        f"{n_rows} distinct rows are too few to hold some out and choose {what}; the smallest,"
+        f" {smallest}, is used."
+    )
+    warnings.warn(FewRowsWarning(text, "Give one number to choose it yourself."), stacklevel=7)

@@ -149,9 +149,8 @@ def _fluxes(
         z = D * r
         root = np.sqrt(b * b + z * z)
         linear, square = rate * r, per_eps2 * r * r
-        return power - b - linear - square + root, np.minimum(
-            z * z / root - linear - 2.0 * square, -1e-300
-        )
+        second = np.minimum(z * z / root - linear - 2.0 * square, -1e-300)
+        return power - b - linear - square + root, second
 
     def log_weight(r: Array, log_r: Array) -> Array:
         z = D * r
@@ -190,20 +189,9 @@ def _fluxes(
         if group.any():
             chosen = slice(None) if group.all() else np.flatnonzero(group)
             most = int(n_nodes[chosen].max())
-            arguments = (
-                part[chosen]
-                for part in (
-                    distance,
-                    D,
-                    eps,
-                    power,
-                    rate,
-                    log_mode - left,
-                    (left + right) / most,
-                    constant,
-                )
-            )
-            sums[:, chosen] = _trapezoidal(0.5 * d - 1.0, most, *arguments)
+            span = (left + right) / most
+            parts = (distance, D, eps, power, rate, log_mode - left, span, constant)
+            sums[:, chosen] = _trapezoidal(0.5 * d - 1.0, most, *(part[chosen] for part in parts))
     through, outward, inward, weight, logarithmic = sums
     mixed = through * (psi(k) - np.log(rate)) - logarithmic
     slope = -np.divide(through, distance, out=outward / d * per_eps2, where=distance > 0)

@@ -125,6 +125,7 @@ class Record:
 
 Solver = Callable[..., Solution]
 _LOOK_BACK = 10  # steps over which progress is measured
+_OPTIONS = {"ftol": 1e-13, "gtol": 1e-3, "maxcor": 20, "maxls": 40}  # of scipy's L-BFGS-B
 _RESCALED = 40  # steps after which the vector is scaled anew
 _MODELS = ("coef", "coef_scale", "intercept", "intercept_scale")
 
@@ -229,79 +230,82 @@ def lbfgs(
         if start.n_localities == 0:
             start, _ = solve_models(objective, start, objective.lookup(start))
             return solution_at(objective, start, 1, True, "closed form")
-    packing = Packing(start, free)
-    lower, upper = packing.bounds()
-    best_vector = np.clip(packing.pack(start), lower, upper)
-    best_value = np.inf
-    values: list[float] = []
     tol = 1e-5 if tol is None else tol
-    nats = objective.inverse_temperature * objective.total_weight
-
-    def value_and_gradient(vector: Array) -> tuple[float, Array]:
-        nonlocal best_value, best_vector
-        if stop() and np.isfinite(best_value):
-            raise _StopError
-        posterior, located = packing.unpack(vector), None
-        lookup = objective.lookup(posterior)
-        if eliminated:
-            posterior, located = solve_models(objective, posterior, lookup)
-        value, partials = objective.value_and_gradient(posterior, lookup, located)
-        if value < best_value:
-            best_value, best_vector = value, vector
-        return value, packing.pack_gradient(posterior, partials)
-
-    def stalled() -> bool:
-        return len(values) > _LOOK_BACK and values[-1 - _LOOK_BACK] - values[-1] < tol * abs(
-            values[-1]
-        )
-
-    def descend(n_steps: int) -> Any:
-        """Some steps in units in which the divergence has a curvature of about 1."""
-        scale = packing.scales(packing.unpack(best_vector))
-
-        def scaled(vector: Array) -> tuple[float, Array]:
-            value, gradient = value_and_gradient(vector * scale)
-            return nats * value, nats * gradient * scale
-
-        done = 0
-
-        def look_back(intermediate_result: OptimizeResult) -> None:
-            nonlocal done
-            done += 1
-            values.append(float(intermediate_result.fun) / nats)
-            if done > _LOOK_BACK and stalled():
-                raise StopIteration
-
-        return minimize(
-            scaled,
-            best_vector / scale,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=list(zip(lower / scale, upper / scale, strict=True)),
-            callback=look_back,
-            options={
-                "maxiter": n_steps,
-                "maxfun": 20 * n_steps,
-                "ftol": 1e-13,
-                "gtol": 1e-3,
-                "maxcor": 20,
-                "maxls": 40,
-            },
-        )
-
+    descent = _Descent(objective, Packing(start, free), eliminated, tol, stop)
     converged, message = False, f"max_iter = {max_iter} steps done"
     try:
-        while len(values) < max_iter:
-            result = descend(min(_RESCALED, max_iter - len(values)))
-            if (
-                result.status != 1
-            ):  # 1: all steps done. 2: no further decrease, for rounding. 99: stalled
+        while len(descent.values) < max_iter:
+            result = descent.descend(min(_RESCALED, max_iter - len(descent.values)))
+            # 1: all steps done. 2: no further decrease, for rounding. 99: stalled
+            if result.status != 1:
                 converged, message = True, str(result.message)
                 break
     except _StopError:
         message = "stopped"
-    end = packing.unpack(best_vector)
+    end = descent.packing.unpack(descent.best_vector)
     lookup = objective.lookup(end)
     if eliminated:
         end, _ = solve_models(objective, end, lookup)
-    return solution_at(objective, end, len(values), converged, message, lookup)
+    return solution_at(objective, end, len(descent.values), converged, message, lookup)
+
+
+class _Descent:
+    """One search: its best point so far, and the values of its steps."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        packing: Packing,
+        eliminated: bool,
+        tol: float,
+        stop: Callable[[], bool],
+    ) -> None:
+        self.objective, self.packing, self.eliminated = objective, packing, eliminated
+        self.tol, self.stop = tol, stop
+        self.lower, self.upper = packing.bounds()
+        self.best_vector = np.clip(packing.pack(packing.template), self.lower, self.upper)
+        self.best_value = np.inf
+        self.values: list[float] = []
+        self.nats = objective.inverse_temperature * objective.total_weight
+
+    def value_and_gradient(self, vector: Array) -> tuple[float, Array]:
+        if self.stop() and np.isfinite(self.best_value):
+            raise _StopError
+        posterior, located = self.packing.unpack(vector), None
+        lookup = self.objective.lookup(posterior)
+        if self.eliminated:
+            posterior, located = solve_models(self.objective, posterior, lookup)
+        value, partials = self.objective.value_and_gradient(posterior, lookup, located)
+        if value < self.best_value:
+            self.best_value, self.best_vector = value, vector
+        return value, self.packing.pack_gradient(posterior, partials)
+
+    def descend(self, n_steps: int) -> Any:
+        """Some steps in units in which the divergence has a curvature of about 1."""
+        scale = self.packing.scales(self.packing.unpack(self.best_vector))
+        before = len(self.values)
+
+        def scaled(vector: Array) -> tuple[float, Array]:
+            value, gradient = self.value_and_gradient(vector * scale)
+            return self.nats * value, self.nats * gradient * scale
+
+        def look_back(intermediate_result: OptimizeResult) -> None:
+            self.values.append(float(intermediate_result.fun) / self.nats)
+            if len(self.values) - before > _LOOK_BACK and self._stalled():
+                raise StopIteration
+
+        return minimize(
+            scaled,
+            self.best_vector / scale,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=list(zip(self.lower / scale, self.upper / scale, strict=True)),
+            callback=look_back,
+            options=_OPTIONS | {"maxiter": n_steps, "maxfun": 20 * n_steps},
+        )
+
+    def _stalled(self) -> bool:
+        values = self.values
+        if len(values) <= _LOOK_BACK:
+            return False
+        return values[-1 - _LOOK_BACK] - values[-1] < self.tol * abs(values[-1])

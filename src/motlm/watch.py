@@ -75,7 +75,7 @@ class Watch:
 
     @property
     def reason(self) -> str:
-        return "interrupted" if self.interrupted else "max_time is over"
+        return "interrupted" if self.interrupted else "the time limit is over"
 
     def plan(self, steps: float) -> None:
         """So much work lies ahead."""

@@ -193,8 +193,8 @@ class Certificate:
     """All that is certified of a model, with what an auditor needs to check it.
 
     The first statement is the headline. With `together` all statements hold at once with confidence
-    1 - delta; without, each holds by itself with that confidence, and nothing is said of all at
-    once.
+    1 - delta; without, each holds by itself with that confidence, and there is no statement
+    about all at once.
 
     Attributes
     ----------

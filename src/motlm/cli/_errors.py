@@ -15,6 +15,9 @@ from ..errors import (
     MotlmError,
     MotlmWarning,
     StoppedEarlyWarning,
+    TooManyLocalitiesError,
+    TrainingRowsError,
+    UnknownCategoryWarning,
 )
 
 __all__ = ["CommandError", "TableError", "describe", "ignore_warnings", "say", "show_warnings"]
@@ -32,6 +35,10 @@ class CommandError(MotlmError):
 _ADVICE: dict[type[MotlmError | MotlmWarning], str] = {
     StoppedEarlyWarning: "",
     EmptyLocalityWarning: "Ask for fewer with --localities.",
+    TooManyLocalitiesError: "Give a smaller number to --localities.",
+    TrainingRowsError: (
+        "Give rows that were not used for fitting, or fit again: motlm fit keeps some sealed."
+    ),
     IdentifierWarning: "Name it in --id, or --drop it.",
     MotlmWarning: "",
 }
@@ -90,5 +97,5 @@ def ignore_warnings() -> Iterator[None]:
     unknown categories again.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MotlmWarning)
+        warnings.simplefilter("ignore", UnknownCategoryWarning)
         yield

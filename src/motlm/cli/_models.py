@@ -11,8 +11,9 @@ import pandas as pd
 
 from .._typing import AnyArray
 from ..errors import NotAModelFileError
-from ..estimators import LocalMixture, load
+from ..estimators import LocalMixture
 from ..inputs import TableNotes
+from ..loading import load
 from ..mixture import Mixture
 from ._columns import RowsRead, column_of, read_rows, refuse_missing_columns
 from ._errors import CommandError, TableError, say
@@ -62,9 +63,13 @@ def notes_of(model: LocalMixture) -> TableNotes:
 
 
 def to_input(mixture: Mixture, rows: pd.DataFrame) -> Any:
-    """Rows as a model takes them: with the labels of its table, or as an array."""
-    labels = mixture.inputs.labels
-    return rows.to_numpy(dtype=float) if labels is None else rows.set_axis(list(labels), axis=1)
+    """Rows as a model takes them: with the labels of its table, or without any."""
+    inputs = mixture.inputs
+    if inputs.labels is not None:
+        return rows.set_axis(list(inputs.labels), axis=1)
+    if inputs.columns.has_text:
+        return rows.set_axis(range(rows.shape[1]), axis=1)  # numbers are not names of columns
+    return rows.to_numpy(dtype=float)
 
 
 def read_for(model: LocalMixture, text: pd.DataFrame, where: str) -> RowsRead:

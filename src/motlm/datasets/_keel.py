@@ -85,6 +85,7 @@ KEEL: tuple[KeelSet, ...] = tuple(
         line.split(maxsplit=5) for line in _SETS.split("\n") if line
     )
 )
+"""The sixteen sets of the paper's tables: name, title, task, hash and shape."""
 
 
 def data_folder(data_home: Any = None) -> Path:

@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from .._typing import AnyArray
+from ..errors import MotlmError
 
 __all__ = ["Attribute", "KeelFormatError", "KeelTable", "read_keel"]
 
@@ -25,7 +26,7 @@ _ATTRIBUTE = re.compile(r"""('[^']*'|"[^"]*"|[^\s{]+)\s*(.*)""", re.DOTALL)
 _NUMERIC = re.compile(r"(real|integer|numeric)\s*(?:\[([^\],]*),([^\]]*)\])?", re.IGNORECASE)
 
 
-class KeelFormatError(ValueError):
+class KeelFormatError(MotlmError, ValueError):
     """A file that does not keep to the format; the message has the file, the line, what was
     expected and what came.
 

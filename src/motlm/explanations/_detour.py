@@ -14,24 +14,11 @@ from .._typing import Array, Booleans
 from ..geometry import Locus
 from ._projection import Domain
 
-__all__ = ["Detour", "squared_distance"]
+__all__ = ["Detour"]
 
 _STARTS = 12  # points just outside of other localities
 _WAYS = 6  # random directions from a point to them
 _OUTSIDE = 1.02  # of a radius
-
-
-def squared_distance(locus: Locus, point: Array) -> float:
-    """Of a point in all standardized columns."""
-    gap = point[locus.columns] - locus.center
-    if locus.norm == "quadratic" and locus.matrix is not None:
-        return float(gap @ locus.matrix @ gap)
-    weight = np.ones(len(gap)) if locus.weight is None else locus.weight
-    if locus.norm == "manhattan":
-        return float(weight @ np.abs(gap)) ** 2
-    if locus.norm == "chebyshev":
-        return float((weight * np.abs(gap)).max(initial=0.0)) ** 2
-    return float(weight @ gap**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +72,7 @@ class Detour:
         if own is None:
             return rules + [_be_outside(one) for one in self.others]
         most = own.radius**2 * (1 - 1e-9)
-        rules.append(lambda z: most - squared_distance(own, z))
+        rules.append(lambda z: most - own.squared_distance(z))
         return rules + [_be_outside(one) if leave else _be_nearer(own, one) for one in self.others]
 
     def _solve(
@@ -132,7 +119,7 @@ class Detour:
             for one, gap in zip(near, gaps, strict=True):
                 for step in _crossings(one, gap, way):
                     place = np.clip(point + step * way, domain.low, domain.high)
-                    bad = any(squared_distance(k, place) < k.radius**2 for k in self.others)
+                    bad = any(k.squared_distance(place) < k.radius**2 for k in self.others)
                     bad |= bool(domain.gradient @ place < domain.reach - 1e-9)
                     cost = float(((place - begin) ** 2).sum())
                     made[tuple(place.round(6).tolist())] = (bad, cost, place[free])
@@ -175,11 +162,11 @@ def _crossings(one: Locus, gap: Array, way: Array) -> list[float]:
 
 def _be_outside(one: Locus) -> Callable[[Array], float]:
     least = one.radius**2 * (1 + 1e-9)
-    return lambda z: squared_distance(one, z) - least
+    return lambda z: one.squared_distance(z) - least
 
 
 def _be_nearer(own: Locus, one: Locus) -> Callable[[Array], float]:
-    return lambda z: squared_distance(one, z) - squared_distance(own, z) - 1e-9
+    return lambda z: one.squared_distance(z) - own.squared_distance(z) - 1e-9
 
 
 def _hold(rule: Callable[[Array], float], begin: Array, free: Booleans) -> Callable[[Array], float]:

@@ -311,21 +311,13 @@ def _slice(
 def _cuts(
     mixture: Mixture, base: Array, shown: list[int], endless: Array
 ) -> list[tuple[int, Array, Array]]:
-    """Where a slice cuts the localities: ellipses with the half-widths sqrt(room / weight), where
-    room is what the other columns leave of the squared radius.
-    """
+    """Where a slice cuts the localities: ellipses, in the user's units."""
     circles = []
     place, inverse = mixture.inputs.standardize(base[None])[0], mixture.inputs.units.inverse_scale
     for i, (locality, locus) in enumerate(zip(mixture.localities, mixture.loci, strict=True)):
-        weight, gap = np.zeros(len(base)), np.zeros(len(base))
-        weight[locus.columns] = 1.0 if locus.weight is None else locus.weight
-        gap[locus.columns] = place[locus.columns] - locus.center
-        gap[shown] = 0.0
-        room = locus.radius**2 - float(weight @ gap**2)
-        if room > 0:
-            width, ends = endless.copy(), weight[shown] > 0
-            seen = np.array(shown)[ends]
-            width[ends] = np.sqrt(room / weight[seen]) / inverse[seen]
+        half = locus.cut(shown, place)
+        if half is not None:
+            width = np.where(np.isfinite(half), half / inverse[shown], endless)
             circles.append((i, locality.center[shown], width))
     return circles
 

@@ -61,16 +61,13 @@ def _plane(view: View, exact: bool) -> dict[str, Any]:
     answer = score if classes is None else (score > 0).astype(int)
     circles = []
     for i, locus in enumerate(mixture.loci):
-        if locus.radius > 0:
-            weight = np.zeros(2)  # no end along a column that it does not look at
-            weight[locus.columns] = 1.0 if locus.weight is None else locus.weight
-            width = np.full(2, np.inf)
-            width[weight > 0] = locus.radius / np.sqrt(weight[weight > 0])
+        half = locus.cut((0, 1), np.zeros(2)) if locus.radius > 0 else None
+        if half is not None:
             circles.append(
                 {
                     "name": mixture.region_name(i),
                     "center": mixture.localities[i].center,
-                    "width": width / inputs.units.inverse_scale,
+                    "width": half / inputs.units.inverse_scale,
                 }
             )
     return {

@@ -1,0 +1,153 @@
+"""How distances from a place are measured, and how the places within a radius are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
+from sklearn.neighbors import VALID_METRICS
+
+from ._typing import Array, Integers
+from .errors import InputError
+from .units import moments
+
+__all__ = ["Locus", "Metric"]
+
+_NORMS = {
+    "euclidean": "euclidean",
+    "l2": "euclidean",
+    "minkowski": "euclidean",  # with its p = 2
+    "seuclidean": "euclidean",  # with weights
+    "manhattan": "manhattan",
+    "l1": "manhattan",
+    "cityblock": "manhattan",
+    "chebyshev": "chebyshev",
+    "mahalanobis": "quadratic",
+}
+_ARGUMENTS = {"seuclidean": "V", "mahalanobis": "VI"}
+
+
+@dataclass(frozen=True, eq=False)
+class Locus:
+    """Where a locality lies, as exports write it down: within `radius` of a center by some norm.
+
+    The distance is sqrt(sum weight gap^2), sum weight |gap|, max weight |gap| or
+    sqrt(gap' matrix gap) over some standardized columns.
+    """
+
+    norm: str  # "euclidean", "manhattan", "chebyshev", "quadratic", or "" for none of them
+    columns: Integers  # the encoded columns that it looks at
+    center: Array  # (n_columns,)
+    radius: float
+    weight: Array | None = None  # (n_columns,); None: 1
+    matrix: Array | None = None  # (n_columns, n_columns), of "quadratic"
+
+    def squared_distance(self, point: Array) -> float:
+        """Of a point in all standardized columns from the center."""
+        gap = point[self.columns] - self.center
+        if self.norm == "quadratic" and self.matrix is not None:
+            return float(gap @ self.matrix @ gap)
+        weight = np.ones(len(gap)) if self.weight is None else self.weight
+        if self.norm == "manhattan":
+            return float(weight @ np.abs(gap)) ** 2
+        if self.norm == "chebyshev":
+            return float((weight * np.abs(gap)).max(initial=0.0)) ** 2
+        return float(weight @ gap**2)
+
+    def cut(self, shown: Sequence[int], place: Array) -> Array | None:
+        """Of a Euclidean locus, where the columns but those shown are held at a place: the
+        half-widths of the ellipse along these, sqrt(room / weight), where room is what the others
+        leave of the squared radius; infinite along a column that it does not look at. None where
+        nothing is left.
+        """
+        weight, gap = np.zeros(len(place)), np.zeros(len(place))
+        weight[self.columns] = 1.0 if self.weight is None else self.weight
+        gap[self.columns] = place[self.columns] - self.center
+        gap[list(shown)] = 0.0
+        room = self.radius**2 - float(weight @ gap**2)
+        if room <= 0:
+            return None
+        seen = weight[list(shown)]
+        ratio = np.divide(room, seen, out=np.full(len(seen), np.inf), where=seen > 0)
+        return np.asarray(np.sqrt(ratio))
+
+    def is_ball(self, counted: Any) -> bool:
+        """Whether it is a plain Euclidean ball in all columns that are not ignored."""
+        return (
+            self.norm == "euclidean"
+            and self.weight is None
+            and np.array_equal(self.columns, np.flatnonzero(counted))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A metric between standardized rows, with what it takes from the training rows."""
+
+    name: Any
+    arguments: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Its name; of a function, the module and name by which it can be found."""
+        if isinstance(self.name, str):
+            return self.name
+        module = getattr(self.name, "__module__", "")
+        return f"{module}.{getattr(self.name, '__qualname__', type(self.name).__name__)}"
+
+    @property
+    def norm(self) -> str:
+        """How it is written down; "" where it cannot be."""
+        return _NORMS.get(self.name, "") if isinstance(self.name, str) else ""
+
+    def fit(self, Z: Array, weight: Array) -> Metric:
+        """Two metrics have scales of their own, which scikit-learn would take anew from whatever
+        rows it is given.
+        """
+        share = weight / weight.sum()
+        if self.text == "seuclidean":
+            variance = moments(Z, share)[1] ** 2
+            scales = np.where(variance > 0, variance, 1.0).astype(float)
+            return replace(self, arguments={"V": scales})
+        if self.text == "mahalanobis":
+            covariance = np.atleast_2d(np.cov(Z, rowvar=False, aweights=share, ddof=0))
+            return replace(self, arguments={"VI": np.linalg.pinv(covariance).astype(float)})
+        return self
+
+    def distances(self, Z: Array, points: Array) -> Array:
+        if len(points) == 0:
+            return np.empty((len(Z), 0))
+        try:
+            measured = pairwise_distances(Z, points, metric=self.name, **self.arguments)
+            distance = np.asarray(measured, dtype=float)
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"metric={self.name!r} gave no distances between rows and points_of_interest"
+                f" ({error}). Give a name that scikit-learn's pairwise_distances knows, or a"
+                " function of two rows."
+            ) from error
+        if not (np.isfinite(distance).all() and (distance >= 0).all()):
+            raise InputError(
+                f"metric={self.name!r} gave distances that are negative or not finite; a distance"
+                " must be a number >= 0."
+            )
+        return distance
+
+    def content(self) -> dict[str, Any]:
+        return {"name": self.text, "arguments": dict(self.arguments)}
+
+    @classmethod
+    def read(cls, read: Any, n_encoded: int) -> Metric:
+        name, arguments = read.text("name"), read.part("arguments")
+        wanted = {_ARGUMENTS[name]} if name in _ARGUMENTS else set()
+        known = {*PAIRWISE_DISTANCE_FUNCTIONS, *VALID_METRICS["brute"], "matching"}
+        if name == "precomputed" or name not in known or set(arguments.content) != wanted:
+            raise read.fail("name", "a metric that scikit-learn knows, with its arguments", name)
+        shapes = {"V": (n_encoded,), "VI": (n_encoded, n_encoded)}
+        found = {key: arguments.array(key, shapes[key]) for key in sorted(wanted)}
+        read.done()
+        return cls(name, found)
