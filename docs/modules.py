@@ -14,12 +14,12 @@ PICTURE = Path(__file__).parent / "pictures" / "modules.svg"
 LAYERS = {  # from the bottom to the top
     "numerics": "special lookup membership losses combinations divergence bounds",
     "rows and distributions": "frames units inputs rows fingerprints posterior",
-    "objective": "geometry objective",
-    "search": "starts optimize reproduction watch search",
+    "objective": "metrics geometry objective",
+    "search": "starts optimize reproduction watch strengths search",
     "fitted model": "overlap targets localities routine mixture",
     "fit": "problem learning checks fitting",
     "uses of a mixture": "certificates files exports",
-    "estimators": "estimators",
+    "estimators": "estimators loading",
     "readers": "explanations plotting report cli",
     "data": "datasets preprocessing baselines",
 }

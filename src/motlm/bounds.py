@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import betaincinv, gammaincc, gammaln
 from scipy.stats import binom
 
+from ._betting import betting, betting_reduction, check_delta
 from ._typing import Array, ArrayLike
 from .errors import InputError
 
@@ -30,9 +31,6 @@ __all__ = [
 ]
 
 _STEPS = 200  # of Newton or of halving; a dozen are needed
-_RESTS = np.geomspace(
-    2.0, 1e-5, 2400
-)  # shares of a baseline that may be left, half a percent apart
 _SERIES = 0.02  # below which ln(1 + x) - x is summed
 
 
@@ -208,7 +206,7 @@ def pac_bayes_kl(
     >>> pac_bayes_kl([0.0, 0.1], kl=20.0, n_rows=1000, delta=0.05).round(3)
     array([0.026, 0.183])
     """
-    _check_delta(delta)
+    check_delta(delta)
     m = np.asarray(n_rows, dtype=float)
     cost = np.asarray(kl, dtype=float) + np.log(xi(m)) - np.log(delta) - np.log(prior_mass)
     return binary_kl_inverse(risk, cost / m)
@@ -247,7 +245,7 @@ def catoni(
     >>> catoni(0.1, kl=20.0, n_rows=1000, delta=0.05, c=[0.1, 1.0, 10.0]).round(3)
     array([0.341, 0.183, 0.641])
     """
-    _check_delta(delta)
+    check_delta(delta)
     c = np.asarray(c, dtype=float)
     if not (c > 0).all():
         raise InputError(f"c must be a number > 0; got {np.min(c)}.")
@@ -288,7 +286,7 @@ def best_c(risk: ArrayLike, kl: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) 
     >>> bool(abs(catoni(0.1, 20.0, 1000, 0.05, c) - inverse) < 1e-9)
     True
     """
-    _check_delta(delta)
+    check_delta(delta)
     m = np.asarray(n_rows, dtype=float)
     q = np.clip(np.asarray(risk, dtype=float), 0.5 / m, 1.0 - 0.5 / m)
     bound = np.minimum(
@@ -325,7 +323,7 @@ def clopper_pearson(errors: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> A
     >>> clopper_pearson([0, 1, 5], 60, 0.05).round(4)
     array([0.0487, 0.0766, 0.1673])
     """
-    _check_delta(delta)
+    check_delta(delta)
     k, m = np.broadcast_arrays(np.asarray(errors, dtype=float), np.asarray(n_rows, dtype=float))
     if not ((k >= 0) & (k <= m) & (m >= 1)).all():
         raise InputError("errors must lie between 0 and n_rows, and n_rows be at least 1.")
@@ -333,126 +331,6 @@ def clopper_pearson(errors: ArrayLike, n_rows: ArrayLike, delta: ArrayLike) -> A
     return np.where(
         all_wrong, 1.0, betaincinv(k + 1, np.where(all_wrong, 1.0, m - k), 1.0 - np.asarray(delta))
     )[()]
-
-
-def betting(losses: ArrayLike, delta: float) -> float:
-    """Upper bound on the mean of losses in [0, 1], by a bet on their being smaller (Waudby-Smith
-    and Ramdas, 2024).
-
-    For each mean mu the capital prod_t (1 + b_t (mu - x_t)) would be a fair game; the bets b_t look
-    at earlier rows only. The bound is the smallest mu at which it has once exceeded 1 / delta. It
-    adapts to the variance of the losses, and depends a little on the order of the rows, which must
-    be random.
-
-    Parameters
-    ----------
-    losses : sequence of float in [0, 1]
-        In random order.
-    delta : float
-        The probability with which the bound may fail.
-
-    Returns
-    -------
-    float
-        At most 1, which says nothing.
-
-    Examples
-    --------
-    Of losses with little variance the bound is the closer:
-
-    >>> import numpy as np
-    >>> from motlm.bounds import betting
-    >>> calm = np.full(500, 0.1)
-    >>> wild = np.where(np.arange(500) % 10 == 0, 1.0, 0.0)
-    >>> round(betting(calm, 0.05), 3), round(betting(wild, 0.05), 3)
-    (0.107, 0.138)
-    """
-    _check_delta(delta)
-    x = np.asarray(losses, dtype=float)
-    if x.ndim != 1 or not len(x) or not ((x >= 0) & (x <= 1)).all():
-        raise InputError("losses must be a sequence of numbers between 0 and 1, at least one.")
-    wanted = _bets(x, delta)
-    low, high = float(x.mean()), 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        if _wins(x, middle, wanted, delta):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def betting_reduction(losses: ArrayLike, baseline: ArrayLike, delta: float) -> float | None:
-    """Lower bound on 1 - mean(losses) / mean(baseline), for pairs of losses in [0, 1] and in [0,
-    b]; None if not even -1.
-
-    For each reduction r of a fixed list, in increasing order, a bet that losses - (1 - r) baseline
-    has a negative mean; the last r before the first bet that is lost. The first r above the true
-    one is won with probability delta at most.
-
-    Parameters
-    ----------
-    losses : sequence of float in [0, 1]
-        In random order.
-    baseline : sequence of float, at least 0
-        The losses of a rival on the same rows.
-    delta : float
-        The probability with which the bound may fail.
-
-    Returns
-    -------
-    float or None
-
-    Examples
-    --------
-    Losses that are a tenth of the rival's, on 500 rows:
-
-    >>> import numpy as np
-    >>> from motlm.bounds import betting_reduction
-    >>> rival = np.where(np.arange(500) % 2 == 0, 0.4, 0.6)
-    >>> reduction = betting_reduction(0.1 * rival, rival, 0.05)
-    >>> 0.8 < reduction < 0.9
-    True
-    """
-    _check_delta(delta)
-    own, rival = np.asarray(losses, dtype=float), np.asarray(baseline, dtype=float)
-    if (
-        own.shape != rival.shape
-        or own.ndim != 1
-        or not len(own)
-        or not ((own >= 0) & (own <= 1) & (rival >= 0)).all()
-    ):
-        raise InputError(
-            "losses must be numbers between 0 and 1, and baseline as many numbers >= 0."
-        )
-    top = float(rival.max())
-    best = None
-    for rest in _RESTS:  # 1 - r
-        low, span = rest * top, 1.0 + rest * top
-        x = (own - rest * rival + low) / span
-        if not _wins(x, low / span, _bets(x, delta), delta):
-            break
-        best = 1.0 - float(rest)
-    return best
-
-
-def _bets(x: Array, delta: float) -> Array:
-    """How much to bet on each row, from the rows before it."""
-    count = np.arange(1, len(x) + 1)
-    means = (0.5 + np.cumsum(x)) / (count + 1)
-    variances = (0.25 + np.cumsum((x - means) ** 2)) / (count + 1)
-    before = np.concatenate([[0.25], variances[:-1]])
-    return np.asarray(np.sqrt(2 * np.log(1 / delta) / (before * len(x))))
-
-
-def _wins(x: Array, mean: float, wanted: Array, delta: float) -> bool:
-    """Whether a bet on a mean below this one has once multiplied the capital by 1 / delta."""
-    if not 0.0 < mean < 1.0:
-        return False
-    bets = np.minimum(wanted, 0.75 / (1.0 - mean))
-    return bool(np.cumsum(np.log1p(bets * (mean - x))).max() >= -np.log(delta))
 
 
 def conformal_rank(n_rows: ArrayLike, miss: ArrayLike, delta: ArrayLike) -> Any:
@@ -485,8 +363,8 @@ def conformal_rank(n_rows: ArrayLike, miss: ArrayLike, delta: ArrayLike) -> Any:
     >>> conformal_rank([28, 29, 100], miss=0.1, delta=0.05)
     array([29, 29, 96])
     """
-    _check_delta(delta)
-    _check_delta(miss, "miss")
+    check_delta(delta)
+    check_delta(miss, "miss")
     m = np.asarray(n_rows, dtype=float)
     return (np.asarray(binom.isf(delta, m, 1.0 - np.asarray(miss, dtype=float))).astype(int) + 1)[
         ()
@@ -518,15 +396,9 @@ def rows_needed(share: ArrayLike, delta: ArrayLike) -> Any:
     >>> int(rows_needed(0.1, 0.05)), 0.9**28 > 0.05 >= 0.9**29
     (29, True)
     """
-    _check_delta(delta)
-    _check_delta(share, "share")
+    check_delta(delta)
+    check_delta(share, "share")
     return np.ceil(np.log(delta) / np.log1p(-np.asarray(share, dtype=float)) - 1e-9).astype(int)[()]
-
-
-def _check_delta(delta: ArrayLike, name: str = "delta") -> None:
-    values = np.asarray(delta, dtype=float)
-    if not ((values > 0) & (values < 1)).all():
-        raise InputError(f"{name} must lie between 0 and 1; got {delta!r}.")
 
 
 def _check_shares(**shares: Array) -> None:
