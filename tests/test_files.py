@@ -32,7 +32,6 @@ from motlm import (
 from motlm.certificates import audit, certify, verify
 from motlm.datasets import make_clf_case1, make_reg_case2
 from motlm.errors import CertificateError, NotAModelFileError
-from motlm.estimators import estimator_of
 from motlm.files import (
     SCHEMA,
     Saved,
@@ -45,6 +44,7 @@ from motlm.files import (
     write_atomically,
 )
 from motlm.geometry import GEOMETRIES, GivenCenters, LearnedBalls
+from motlm.loading import estimator_of
 from motlm.posterior import FIELDS
 from motlm.targets import TARGETS, Continuous
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import ks_2samp, rankdata
 
 from .._typing import AnyArray, Array
-from ..errors import CertificateError
+from ..errors import CertificateError, TrainingRowsError
 from ..fingerprints import Fingerprint, row_keys
 
 __all__ = [
@@ -42,7 +42,7 @@ def refuse_training_rows(fingerprint: Fingerprint, X: Array, codes: Array) -> st
     found, looked = int(known.sum()), int(told.sum())
     if found > fingerprint.coincidences(keys, looked) or fingerprint.same_rows(keys):
         of = "" if looked == len(X) else f" (of {looked} that could be checked)"
-        raise CertificateError(
+        raise TrainingRowsError(
             f"{found} of the {len(X)} rows{of} are among the {fingerprint.n_rows} used for"
             f" fitting, the first at row {int(np.flatnonzero(known)[0])}.",
             "Give rows that were not used for fitting, or call certify, which keeps some sealed.",
