@@ -1,10 +1,12 @@
-"""Random posteriors and rows, and central differences."""
+"""Random posteriors and rows, central differences, and what the last bits depend on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
+import scipy
+from threadpoolctl import threadpool_info
 
 from motlm.geometry import Geometry
 from motlm.losses import Loss, ZeroOne
@@ -52,3 +54,9 @@ def differences(
             - (function(at + 2 * h) - function(at - 2 * h))
         ) / (12 * step)
     return result
+
+
+def environment() -> str:
+    """What the last bits depend on."""
+    kernels = {one.get("architecture", "") for one in threadpool_info()} - {""}
+    return f"numpy {np.__version__}, scipy {scipy.__version__}, {' '.join(sorted(kernels))}"

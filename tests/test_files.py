@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import scipy
-from threadpoolctl import threadpool_info
+from helpers import environment
 
 import motlm
 from motlm import (
@@ -849,12 +848,6 @@ def test_flipped_bytes(every, tmp_path: Path) -> None:
 def rows_of(expected: dict) -> Any:
     X = expected["X"]
     return pd.DataFrame(X) if isinstance(X, dict) else np.array(X)
-
-
-def environment() -> str:
-    """What the last bits depend on."""
-    kernels = {one.get("architecture", "") for one in threadpool_info()} - {""}
-    return f"numpy {np.__version__}, scipy {scipy.__version__}, {' '.join(sorted(kernels))}"
 
 
 @pytest.mark.parametrize(

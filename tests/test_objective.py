@@ -21,7 +21,7 @@ from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows
 
 EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-EACH_VICINITY = pytest.mark.parametrize(
+EACH_GEOMETRY = pytest.mark.parametrize(
     "geometry", [GivenCenters(), LearnedBalls()], ids=lambda one: one.kind
 )
 FIELDS = ("radius_shape", "radius_rate", "coef", "intercept", "intercept_scale")
@@ -118,7 +118,7 @@ def loss_literal(q: Posterior, x: np.ndarray, y: float, regression: bool, learne
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
-@EACH_VICINITY
+@EACH_GEOMETRY
 @pytest.mark.parametrize("loss", [ZeroOne(), Squared()], ids=lambda loss: loss.name)
 def test_the_papers_formulas_literally(loss, geometry, n: int, rng: np.random.Generator) -> None:
     regression = isinstance(loss, Squared)
@@ -145,7 +145,7 @@ def test_the_papers_formulas_literally(loss, geometry, n: int, rng: np.random.Ge
 @pytest.mark.parametrize("combine", COMBINATIONS)
 @pytest.mark.parametrize("scale", ["free", "unit"])
 @pytest.mark.parametrize("n", [0, 1, 3])
-@EACH_VICINITY
+@EACH_GEOMETRY
 @EACH_LOSS
 def test_gradient_matches_differences(
     loss, geometry, n: int, scale: str, combine: str, rng: np.random.Generator
@@ -168,7 +168,35 @@ def test_gradient_matches_differences(
         assert np.abs(gradient - numeric).max() <= 1e-6 * np.abs(numeric).max()
 
 
-@EACH_VICINITY
+@EACH_LOSS
+def test_coordinates_need_not_be_the_features(loss, rng: np.random.Generator) -> None:
+    """Models of five features, balls in two other columns: the gradient matches differences, and
+    equal coordinates that are another array give the same sums.
+    """
+    n, m = 2, 40
+    q = random_posterior(rng, n, 2, LearnedBalls())
+    q = replace(q, coef=rng.normal(size=(n + 1, 5)))
+    target = np.sign(rng.normal(size=m)) if isinstance(loss, ZeroOne) else rng.normal(size=m)
+    rows = Rows.of(rng.normal(size=(m, 5)), target, coordinates=rng.normal(size=(m, 2)))
+    objective = Objective(loss, LearnedBalls(), Prior(), rows, 1.5)
+    packing = Packing(q, list(Posterior.__dataclass_fields__))
+    gradient = packing.pack_gradient(q, objective.value_and_gradient(q)[1])
+    by_differences = differences(lambda v: objective.value(packing.unpack(v)), packing.pack(q))
+    np.testing.assert_allclose(gradient, by_differences, rtol=1e-5, atol=1e-7)
+    same = random_posterior(rng, n, 5, LearnedBalls())
+    alone = Rows.of(rows.features, target)
+    apart = Rows.of(rows.features, target, coordinates=rows.features.copy())
+    first, second = (
+        Objective(loss, LearnedBalls(), Prior(), one, 1.5).value_and_gradient(same)
+        for one in (alone, apart)
+    )
+    assert first[0] == pytest.approx(second[0], rel=1e-12)
+    for name in ("center", "coef"):
+        one, other = (getattr(gradient, name) for gradient in (first[1], second[1]))
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@EACH_GEOMETRY
 @EACH_LOSS
 def test_block_sums_add_up(loss, geometry, rng: np.random.Generator) -> None:
     q = random_posterior(rng, 3, 4, geometry)
@@ -185,7 +213,7 @@ def test_block_sums_add_up(loss, geometry, rng: np.random.Generator) -> None:
     )
 
 
-@EACH_VICINITY
+@EACH_GEOMETRY
 @EACH_LOSS
 def test_an_integer_weight_is_a_repeated_row(loss, geometry, rng: np.random.Generator) -> None:
     q = random_posterior(rng, 2, 3, geometry)
@@ -200,7 +228,7 @@ def test_an_integer_weight_is_a_repeated_row(loss, geometry, rng: np.random.Gene
     assert first == pytest.approx(second, rel=1e-12)
 
 
-@EACH_VICINITY
+@EACH_GEOMETRY
 @EACH_LOSS
 def test_relabeling_the_localities_changes_nothing(
     loss, geometry, rng: np.random.Generator
@@ -285,7 +313,7 @@ def test_the_best_free_scale_has_the_closed_form(rng: np.random.Generator) -> No
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
-@EACH_VICINITY
+@EACH_GEOMETRY
 def test_the_best_models_of_the_squared_loss_have_no_gradient_left(
     geometry, n: int, rng: np.random.Generator
 ) -> None:

@@ -17,13 +17,13 @@ from motlm.search import SOLVERS
 from motlm.starts import one_model, place_at_rows
 
 FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
-EACH_VICINITY = pytest.mark.parametrize(
+EACH_GEOMETRY = pytest.mark.parametrize(
     "geometry", [GivenCenters(), LearnedBalls()], ids=lambda one: one.kind
 )
 EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 
 
-@EACH_VICINITY
+@EACH_GEOMETRY
 def test_packing_there_and_back(geometry, rng: np.random.Generator) -> None:
     q = random_posterior(rng, 2, 3, geometry)
     for free in (FREE, ("coef",), ("radius_rate",), ("radius_shape",)):
@@ -34,7 +34,7 @@ def test_packing_there_and_back(geometry, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@EACH_VICINITY
+@EACH_GEOMETRY
 @EACH_LOSS
 def test_solvers_lower_the_objective_and_report_it(
     loss, geometry, solver: str, rng: np.random.Generator

@@ -28,8 +28,8 @@ from motlm.objective import Objective
 from motlm.posterior import Posterior
 from motlm.rows import Rows
 from motlm.search import Search, catoni_bound
-from motlm.strengths import strengths, weakest
 from motlm.starts import Ball, diverse, one_model, place_at_rows, promising_balls, with_ball
+from motlm.strengths import strengths, weakest
 from motlm.watch import Deadline, Watch
 
 FREE = (
