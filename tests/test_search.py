@@ -52,6 +52,10 @@ def ringed(rng: np.random.Generator, m: int = 400) -> Rows:
     return Rows.of(X, y)
 
 
+def placed(*center: float) -> dict[str, np.ndarray]:
+    return {"center": np.array(center), "center_scale": np.asarray(0.15)}
+
+
 def searching(rows: Rows, loss=ZeroOne(), **changes) -> Search:  # noqa: B008
     d = rows.features.shape[1]
 
@@ -89,11 +93,11 @@ def test_the_most_promising_ball_is_the_one_that_is_there(loss, rng: np.random.G
 
 def test_diverse_balls_are_unlike_each_other() -> None:
     def ball(x: float, radius: float) -> Ball:
-        return Ball(np.array([x]), radius, np.zeros((2, 1)), np.zeros(2), 0.0)
+        return Ball({"center": np.array([x])}, radius, np.zeros((2, 1)), np.zeros(2), 0.0)
 
     first, near, wide, far = ball(0, 1), ball(0.2, 1.1), ball(0, 2), ball(3, 1)
-    assert diverse([first, near, wide, far], 3) == [first, wide, far]
-    assert diverse([first, near], 3) == [first]
+    assert diverse(LearnedBalls(), [first, near, wide, far], 3) == [first, wide, far]
+    assert diverse(LearnedBalls(), [first, near], 3) == [first]
 
 
 @pytest.mark.parametrize("unit", [True, False])
@@ -102,13 +106,13 @@ def test_a_ball_is_added_before_the_exterior(unit: bool, rng: np.random.Generato
     objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 2.0)
     before = place_at_rows(objective, 2, unit, rng)
     ball = Ball(
-        np.array([1.0, 0.0]), 0.5, np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([5.0, 6.0]), 0.1
+        placed(1.0, 0.0), 0.5, np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([5.0, 6.0]), 0.1
     )
     after = with_ball(before, ball, unit)
     assert after.n_localities == 3
     np.testing.assert_array_equal(after.center[:2], before.center)
     np.testing.assert_array_equal(after.coef[:2], before.coef[:2])
-    np.testing.assert_array_equal(after.center[2], ball.center)
+    np.testing.assert_array_equal(after.center[2], ball.placed["center"])
     assert after.radius_mean[2] == pytest.approx(0.5)
     for i in (0, 1):  # what the zero-one loss sees of a model is the ratio of mean and scale
         np.testing.assert_allclose(after.coef[2 + i] / after.coef_scale[2 + i], ball.coef[i] / 0.3)
@@ -163,7 +167,7 @@ def test_the_ball_is_found_and_growth_goes_on(loss, rng: np.random.Generator) ->
 def stuck(search: Search, inverse_temperature: float, rng: np.random.Generator) -> list:
     """A mixture with one ball where no row is."""
     [none] = search.explore(0, inverse_temperature, rng)
-    ball = Ball(np.array([60.0, 60.0]), 0.5, np.zeros((2, 2)), np.zeros(2), 0.0)
+    ball = Ball(placed(60.0, 60.0), 0.5, np.zeros((2, 2)), np.zeros(2), 0.0)
     lost = replace(
         with_ball(none.posterior, ball, False),
         coef=np.vstack([np.zeros(2), none.posterior.coef[0]]),
@@ -185,7 +189,7 @@ def test_a_ball_is_split_in_two(rng: np.random.Generator) -> None:
     inside = np.minimum(np.hypot(X[:, 0] - 1, X[:, 1]), np.hypot(X[:, 0] + 1, X[:, 1])) < 0.6
     search = searching(Rows.of(X, np.sign(X[:, 1]) * np.where(inside, -1, 1)))
     [none] = search.explore(0, 4.0, rng)
-    over_both = Ball(np.zeros(2), 1.7, np.array([[0.0, -1.0], [0.0, 1.0]]), np.zeros(2), 0.0)
+    over_both = Ball(placed(0.0, 0.0), 1.7, np.array([[0.0, -1.0], [0.0, 1.0]]), np.zeros(2), 0.0)
     [one] = search.polish(search.objective(1, 4.0), [with_ball(none.posterior, over_both, False)])
     begin = search._split(one.posterior, 4.0, rng)
     assert all(start.n_localities == 2 for start in begin)

@@ -125,7 +125,7 @@ class Settings:
                 "inverse_temperature (lambda', a multiple of the number of rows) must be 'auto', a"
                 f" positive number or a sequence of them; got {given!r}."
             )
-        if self.select == "bound" and target.scaled and len(set(values)) > 1:
+        if self.select == "bound" and not target.has_bound and len(set(values)) > 1:
             raise InputError(
                 "select='bound' compares objectives of one lambda, so that regression needs one"
                 f" inverse_temperature; got {list_numbers(values.tolist())}. Give one number, or"
@@ -143,7 +143,8 @@ class Settings:
         if n > n_distinct:
             raise TooManyLocalitiesError(
                 f"n_localities={n} is more than the {n_distinct} distinct rows"
-                f" (n_samples={n_rows}); ask for fewer localities."
+                f" (n_samples={n_rows}).",
+                "Ask for fewer localities.",
             )
         return [n]
 
@@ -151,7 +152,7 @@ class Settings:
         """Learned points are Euclidean."""
         if self.points_of_interest is None and self.metric != "euclidean":
             raise InputError(
-                f"metric={self.metric!r} needs points_of_interest: learned points know the"
+                f"metric={self.metric!r} needs points_of_interest: learned points support the"
                 " Euclidean metric only. Give the points, or leave metric='euclidean'."
             )
 

@@ -103,11 +103,11 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             model.certificate_ = saved.certificate
         return model
 
-    def _geometry(self, points: Array | None, metric: Any) -> Geometry:
+    def _geometry(self, points: Array | None, settings: Settings) -> Geometry:
         """Where localities lie, before any row is seen."""
         if points is None:
             return LearnedBalls()
-        return GivenCenters(points, Metric(metric))
+        return GivenCenters(points, Metric(settings.metric))
 
     def _fit(self, sample: Sample) -> None:
         """Everything is computed beside the estimator; a fit that fails leaves it as it was."""
@@ -131,11 +131,18 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         self
         """
         super().set_params(**params)
-        if "mixture_" in vars(self):  # a rule that is not known is an error of the next fit
-            given = str(self.overlap), str(self.handle_unknown)
-            if given[0] in OVERLAPS and given[1] in HANDLE_UNKNOWN:
-                self.mixture_ = self.mixture_.follow(OVERLAPS[given[0]], given[1])
+        if "mixture_" in vars(self):
+            self._follow()
         return self
+
+    def _follow(self) -> Mixture:
+        """The mixture by the present rules of reading it; one that is not known is an error of the
+        next fit.
+        """
+        overlap, unknown = str(self.overlap), str(self.handle_unknown)
+        if overlap in OVERLAPS and unknown in HANDLE_UNKNOWN:
+            self.mixture_ = self.mixture_.follow(OVERLAPS[overlap], unknown)
+        return self.mixture_
 
     # -- views of the mixture ------------------------------------------------------------------
 
@@ -189,7 +196,9 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _of_search(self, name: str) -> float:
         value = getattr(self.mixture_.provenance, name)
         if value is None:
-            raise AttributeError(f"{name}_: this model was not fitted, but made from another.")
+            raise AttributeError(
+                f"{name}_: this model was not fitted; it was derived from another one."
+            )
         return float(value)
 
     # -- answers -------------------------------------------------------------------------------
@@ -197,7 +206,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _gather(self, X: Any, function: Callable[[View], AnyArray]) -> AnyArray:
         """A function of the view of each row."""
         check_is_fitted(self)
-        mixture = self.mixture_
+        mixture = self._follow()
         return np.concatenate([function(view) for view in mixture.views(mixture.encode(X))])
 
     def predict(self, X: Any) -> AnyArray:
@@ -243,7 +252,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         [array([0.3]), array([-0.8])]
         """
         check_is_fitted(self)
-        mixture = self.mixture_
+        mixture = self._follow()
         return [
             mixture.target.answers(scores[which])
             for view in mixture.views(mixture.encode(X))
@@ -358,7 +367,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         saved = Saved(
             estimator=type(self).__name__,
             parameters=self.get_params(deep=False),
-            mixture=self.mixture_,
+            mixture=self._follow(),
             table=getattr(self, "table_", None),
             certificate=getattr(self, "certificate_", None),
         )

@@ -47,7 +47,7 @@ class Kind:
 
     owner: str  # name of the estimator, for messages
     target: type[Target]
-    geometry: Callable[[Array | None, Any], Geometry]  # of points of interest, and a metric
+    geometry: Callable[[Array | None, Settings], Geometry]  # of points of interest, if given
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def fit_mixture(
         room = max(room, before.n_localities)
     recipe = Recipe(
         reading=reading,
-        geometry=kind.geometry(points, settings.metric),
+        geometry=kind.geometry(points, settings),
         target=target,
         standardize=settings.standardize,
         varies=varies,
@@ -161,7 +161,7 @@ def _resume(before: Mixture, problem: Problem) -> tuple[Posterior, float] | None
     same = (
         before.inputs.names == problem.inputs.names
         and np.array_equal(before.inputs.varies, problem.inputs.varies)
-        and before.geometry.learned == problem.geometry.learned
+        and before.geometry.kind == problem.geometry.kind
         and before.target.kind == problem.target.kind
         and _equal_labels(before.target.classes, problem.target.classes)
     )
@@ -200,7 +200,7 @@ def _keep(
 ) -> Mixture:
     solution, problem = found.solution, found.problem
     given = "given" if isinstance(settings.standardize, Units) else "rows"
-    unit = problem.target.scale**2
+    unit = problem.target.risk_unit
     provenance = Provenance(
         fingerprint=fingerprint,
         units_from=given if settings.standardize else "nowhere",
@@ -231,14 +231,14 @@ def _keep(
 def count_rows(mixture: Mixture, table: Table) -> Mixture:
     """With the numbers of these rows to which each model applies, and the typical error on them."""
     counts = np.zeros(mixture.n_localities + 1, dtype=np.intp)
-    scores = []
+    answers = []
     for view in mixture.views(table.X):
         counts += view.applicable.sum(axis=1)
-        scores.append(view.score)
+        answers.append(view.answer)
     n_rows = tuple(int(count) for count in counts)
     return replace(
         mixture,
-        target=mixture.target.tolerate(np.concatenate(scores), table.target, table.weight),
+        target=mixture.target.tolerate(np.concatenate(answers), table.target, table.weight),
         provenance=replace(mixture.provenance, n_rows=n_rows),
     )
 

@@ -14,41 +14,49 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy.special import gammaincinv
 
-from ._typing import Array
+from . import divergence
+from ._typing import Array, Booleans
 from .errors import ModelFileError
 from .inputs import Inputs
 from .lookup import Lookup, Table, half_distance
 from .membership import theta_tables, upsilon_tables
 from .metrics import Locus, Metric
-from .posterior import Posterior
+from .posterior import Posterior, Prior
 from .rows import Rows
 
 __all__ = [
-    "CENTER_SCALE",
     "GEOMETRIES",
+    "SMALLEST_START",
     "Geometry",
     "GivenCenters",
     "LearnedBalls",
     "Locus",
     "Metric",
+    "Placed",
     "lookup_of",
     "radii",
+    "rank",
     "read_geometry",
 ]
 
 _SMALLEST_RADIUS = 0.02  # standardized, of a ball that never reaches a membership of 1/2
 CENTER_SCALE = 0.2  # of a learned center, where a search begins
+SMALLEST_START = 1e-2  # radius of a ball where a search begins
 _ROUNDING = 1e-9  # relative, by which two forms of a center in a file may differ
 _NONE: Array = np.empty(0)
+Placed = dict[str, Array]  # fields of the posterior that place localities
 
 
 class Geometry(Protocol):
-    """What is asked of a geometry."""
+    """The interface of a geometry."""
 
     kind: ClassVar[str]  # its name in files
-    learned: ClassVar[bool]  # whether centers are searched, so that rows pull at them
     parameters: ClassVar[tuple[str, ...]]  # fields that a table has partials for, in its order
     free: ClassVar[tuple[str, ...]]  # fields of the posterior that are searched
+
+    @property
+    def learned(self) -> bool:
+        """Whether centers are searched, so that rows pull at them."""
 
     @property
     def radius(self) -> Array:
@@ -60,11 +68,14 @@ class Geometry(Protocol):
 
     # -- while it is learned
 
-    def fit(self, inputs: Inputs, Z: Array, weight: Array) -> Geometry:
-        """The geometry in the units of these inputs; Z are standardized rows."""
+    def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> Geometry:
+        """The geometry in the units of these inputs, from encoded rows."""
 
     def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
         """Coordinates of standardized rows, and their distances where centers are given."""
+
+    def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
+        """A prior with every entry an array, for the columns that models and localities look at."""
 
     def tables(self, posterior: Posterior) -> list[Table]:
         """The memberships as functions of the distance."""
@@ -79,8 +90,21 @@ class Geometry(Protocol):
         locality.
         """
 
-    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-        """Where a search may begin: center, center_scale, and distances (n_localities, n_rows)."""
+    def kl_and_partials(self, posterior: Posterior, prior: Prior) -> tuple[float, dict[str, Array]]:
+        """KL of what places the localities from its prior, with its partials."""
+
+    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
+        """Where a search may begin: fields of n localities, and their distances from the rows."""
+
+    def candidate(
+        self, rows: Rows, row: int, radius_share: float
+    ) -> tuple[Placed, float, Booleans]:
+        """A locality around a row that contains a share of the rows: fields of one locality, its
+        radius, and which rows it contains. Only where centers are learned.
+        """
+
+    def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
+        """Whether two candidates lie further apart than that."""
 
     def move(
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
@@ -90,22 +114,33 @@ class Geometry(Protocol):
     def keep(self, kept: Sequence[int]) -> Geometry:
         """With these localities alone."""
 
-    def squared_distances(self, rows: Rows, point: Array) -> Array:
-        """Of rows from a point that might become a center; only where centers are learned."""
-
     # -- of a fitted mixture
 
     def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
         """(n_localities, n_encoded), in the user's units."""
 
-    def half_widths(self, inputs: Inputs) -> Sequence[Array | None]:
+    def center_scales(self, inputs: Inputs, posterior: Posterior) -> Array:
+        """(n_localities, n_encoded): posterior standard deviations of the centers."""
+
+    def half_widths(self, inputs: Inputs, posterior: Posterior) -> Sequence[Array | None]:
         """How far each locality reaches along each encoded column, in the user's units."""
 
     def loci(self, inputs: Inputs, posterior: Posterior) -> tuple[Locus, ...]:
         """Where the localities lie, for exports."""
 
-    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[GivenCenters, Posterior]:
+    def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
+        """Where each locality lies, in words that follow "rows": "within 0.9 of its center"."""
+
+    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
         """The same localities with their centers fixed where they are."""
+
+    def depends_on_rows(self) -> str:
+        """What of it was taken from the training rows beyond the posterior, in words; "" for
+        nothing. A certificate in-sample needs nothing.
+        """
+
+    def log_choices(self, posterior: Posterior) -> float:
+        """The price, in nats, of discrete choices that the posterior's KL does not pay for."""
 
     def content(self) -> dict[str, Any]:
         """All that distances depend on, as plain values and arrays."""
@@ -123,6 +158,20 @@ def radii(geometry: Geometry, posterior: Posterior) -> Array:
 def lookup_of(geometry: Geometry, posterior: Posterior, dtype: Any = np.float64) -> Lookup:
     """The memberships of all localities, for rows to look up."""
     return Lookup.of(geometry.tables(posterior), dtype)
+
+
+def rank(values: Array, share: float) -> float:
+    """The value that this share of all values does not exceed."""
+    place = min(max(int(np.ceil(share * len(values))) - 1, 0), len(values) - 1)
+    return float(np.partition(values, place)[place])
+
+
+def _expand(prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
+    """For localities and models that look at all columns that vary."""
+    varies = inputs.varies
+    prior = prior.expand(n_localities, len(varies))
+    center, coef = np.asarray(prior.center), np.asarray(prior.coef)
+    return replace(prior, center=center[:, varies], coef=coef[:, varies])
 
 
 def _widths(inputs: Inputs) -> Array:
@@ -151,9 +200,13 @@ class GivenCenters:
     def metric_name(self) -> str:
         return self.metric.text if isinstance(self.metric.name, str) else "function"
 
-    def fit(self, inputs: Inputs, Z: Array, weight: Array) -> GivenCenters:
+    def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> GivenCenters:
         points = inputs.units.standardize(self.given) * inputs.varies
-        return replace(self, points=points, metric=self.metric.fit(Z, weight))
+        metric = self.metric.fit(inputs.standardize(encoded), weight)
+        return replace(self, points=points, metric=metric)
+
+    def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
+        return _expand(prior, n_localities, inputs)
 
     def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
         return features, self.metric.distances(Z, self.points)
@@ -169,10 +222,18 @@ class GivenCenters:
     def partials(self, posterior: Posterior, rows: Rows, by_score: Array) -> dict[str, Array]:
         return {"coef": by_score @ rows.features, "center": np.zeros_like(posterior.center)}
 
-    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-        return self.points, np.zeros(n), rows.distance.T
+    def kl_and_partials(self, posterior: Posterior, prior: Prior) -> tuple[float, dict[str, Array]]:
+        return 0.0, {}
 
-    def squared_distances(self, rows: Rows, point: Array) -> Array:
+    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
+        return {"center": self.points, "center_scale": np.zeros(n)}, rows.distance.T
+
+    def candidate(
+        self, rows: Rows, row: int, radius_share: float
+    ) -> tuple[Placed, float, Booleans]:
+        raise NotImplementedError("given centers stay where they are")
+
+    def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
         raise NotImplementedError("given centers stay where they are")
 
     def move(
@@ -191,7 +252,10 @@ class GivenCenters:
     def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
         return self.given
 
-    def half_widths(self, inputs: Inputs) -> Sequence[Array | None]:
+    def center_scales(self, inputs: Inputs, posterior: Posterior) -> Array:
+        return np.zeros((len(self.given), len(inputs.varies)))
+
+    def half_widths(self, inputs: Inputs, posterior: Posterior) -> Sequence[Array | None]:
         if self.metric.norm in ("", "quadratic") or self.metric.arguments:
             return [None] * len(self.radius)
         width = _widths(inputs)
@@ -212,8 +276,17 @@ class GivenCenters:
             for point, radius in zip(self.points, self.radius, strict=True)
         )
 
-    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[GivenCenters, Posterior]:
+    def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
+        return tuple(_within(radius, inputs) for radius in self.radius)
+
+    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
         return self, posterior
+
+    def depends_on_rows(self) -> str:
+        return f"the scales of the metric {self.metric_name!r}" if self.metric.arguments else ""
+
+    def log_choices(self, posterior: Posterior) -> float:
+        return 0.0
 
     def content(self) -> dict[str, Any]:
         return {
@@ -258,8 +331,11 @@ class LearnedBalls:
     def metric_name(self) -> str:
         return "euclidean"
 
-    def fit(self, inputs: Inputs, Z: Array, weight: Array) -> LearnedBalls:
+    def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> LearnedBalls:
         return self
+
+    def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
+        return _expand(prior, n_localities, inputs)
 
     def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
         return features, None
@@ -300,18 +376,33 @@ class LearnedBalls:
             coef, pulled = by_score[: n + 1] @ rows.features, pull @ rows.coordinates
         return {"coef": coef, "center": pull.sum(axis=1)[:, None] * posterior.center - pulled}
 
-    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    def kl_and_partials(self, posterior: Posterior, prior: Prior) -> tuple[float, dict[str, Array]]:
+        found = divergence.gaussian(
+            posterior.center, posterior.center_scale, prior.center, prior.center_scale
+        )
+        partials = {"center": found.mean, "center_scale": found.scale}
+        return float(found.value.sum()), partials
+
+    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         m = len(rows)
         chosen = rng.choice(m, size=n, replace=False, p=rows.weight / rows.weight.sum())
         center = rows.coordinates[chosen].astype(float)
-        squared = [self.squared_distances(rows, point) for point in center]
-        return center, np.full(n, CENTER_SCALE), np.sqrt(squared).reshape(n, m)
+        squared = [_squared_distances(rows, point) for point in center]
+        placed = {"center": center, "center_scale": np.full(n, CENTER_SCALE)}
+        return placed, np.sqrt(squared).reshape(n, m)
 
-    def squared_distances(self, rows: Rows, point: Array) -> Array:
-        squared = rows.coordinates @ (-2.0 * point).astype(rows.coordinates.dtype)
-        squared += rows.coordinates_norm2
-        squared += point @ point
-        return np.maximum(squared, 0.0)
+    def candidate(
+        self, rows: Rows, row: int, radius_share: float
+    ) -> tuple[Placed, float, Booleans]:
+        center = rows.coordinates[row].astype(float)
+        squared = _squared_distances(rows, center)
+        limit = rank(squared, share)
+        radius = max(float(np.sqrt(limit)), SMALLEST_START)
+        scale = np.asarray(min(CENTER_SCALE, 0.3 * radius))
+        return {"center": center, "center_scale": scale}, radius, np.asarray(squared <= limit)
+
+    def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
+        return bool(np.linalg.norm(one["center"] - other["center"]) > distance)
 
     def move(
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
@@ -334,7 +425,11 @@ class LearnedBalls:
         centers[:, counted] = posterior.center[:, seen] / inverse + units.center[counted]
         return centers
 
-    def half_widths(self, inputs: Inputs) -> Sequence[Array | None]:
+    def center_scales(self, inputs: Inputs, posterior: Posterior) -> Array:
+        width = np.where(inputs.counted, _widths(inputs), 0.0)
+        return np.multiply.outer(posterior.center_scale, width)
+
+    def half_widths(self, inputs: Inputs, posterior: Posterior) -> Sequence[Array | None]:
         width = _widths(inputs)
         return [radius * width for radius in self.radius]
 
@@ -345,7 +440,10 @@ class LearnedBalls:
             for center, radius in zip(posterior.center, self.radius, strict=True)
         )
 
-    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[GivenCenters, Posterior]:
+    def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
+        return tuple(_within(radius, inputs) for radius in self.radius)
+
+    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
         """Radii keep the distance at which membership is 1/2."""
         n = posterior.n_localities
         points = np.zeros((n, len(inputs.varies)))
@@ -356,12 +454,30 @@ class LearnedBalls:
         fixed = GivenCenters(given, Metric("euclidean"), points, self.radius)
         return fixed, replace(posterior, center_scale=np.zeros(n), radius_rate=rate)
 
+    def depends_on_rows(self) -> str:
+        return ""
+
+    def log_choices(self, posterior: Posterior) -> float:
+        return 0.0
+
     def content(self) -> dict[str, Any]:
         return {"kind": self.kind, "radius": self.radius}
 
     @classmethod
     def read(cls, read: Any, inputs: Inputs, n_localities: int) -> LearnedBalls:
         return cls(read.array("radius", (n_localities,)))
+
+
+def _squared_distances(rows: Rows, point: Array) -> Array:
+    squared = rows.coordinates @ (-2.0 * point).astype(rows.coordinates.dtype)
+    squared += rows.coordinates_norm2
+    squared += point @ point
+    return np.maximum(squared, 0.0)
+
+
+def _within(radius: float, inputs: Inputs) -> str:
+    plain = np.array_equal(inputs.units.inverse_scale, np.ones(len(inputs.varies)))
+    return f"within {radius:.3g} of its center" + ("" if plain else " in standardized units")
 
 
 GEOMETRIES: dict[str, type[Any]] = {one.kind: one for one in (GivenCenters, LearnedBalls)}

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ._typing import Array, Booleans, Integers
+from ._typing import Array, Integers
 from .errors import FewRowsWarning
 from .geometry import radii
 from .objective import BLOCK
 from .optimize import Record, Solution
-from .overlap import Overlap
+from .overlap import Overlap, apply_to, contain
 from .posterior import Posterior
 from .problem import Problem, Recipe, Table
 from .rows import Rows, held_out
@@ -236,11 +236,9 @@ class Learning:
     def _scores(self, problem: Problem, posterior: Posterior, radius: Array, rows: Rows) -> Array:
         """Of the answers to some rows, standardized."""
         mean, distance = problem.geometry.scores_and_distances(posterior, rows)
-        member = _contain(distance, radius)
-        outside = np.asarray(~member.any(axis=0))
-        applicable = np.concatenate([member, outside[None]])
-        used = self.overlap.used(distance, member)
-        return self.overlap.combine(mean, used, applicable)
+        member = contain(distance, radius)
+        used = self.overlap.choose(distance, member)
+        return self.overlap.combine(mean, used, apply_to(member))
 
     def _finish(self, problem: Problem, seeds: Sequence[Solution]) -> Found:
         """The best of these minima, searched to the end on all rows, without localities that no row
@@ -282,23 +280,19 @@ class Learning:
         )
 
 
-def _contain(distance: Array, radius: Array) -> Booleans:
-    return np.asarray(distance <= np.where(radius > 0, radius, -1.0)[:, None])
-
-
 def _count_rows(problem: Problem, posterior: Posterior, radius: Array) -> Integers:
     """How many rows each locality contains."""
     count = np.zeros(len(radius), dtype=np.intp)
     for rows in problem.rows.blocks(BLOCK):
         _, distance = problem.geometry.scores_and_distances(posterior, rows)
-        count += _contain(distance, radius).sum(axis=1)
+        count += contain(distance, radius).sum(axis=1)
     return count
 
 
 def _record(
     stage: str, rank: int, solution: Solution, target: Target, outcome: Outcome | None = None
 ) -> Record:
-    unit = target.scale**2
+    unit = target.risk_unit
     return Record(
         stage,
         solution.posterior.n_localities,

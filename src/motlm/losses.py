@@ -28,15 +28,18 @@ class LossPartials(NamedTuple):
 
 
 class Loss(Protocol):
-    """What the objective asks of a loss."""
+    """The interface of a loss."""
 
     name: str
     closed_form: bool  # whether the best models, given the memberships, have a closed form
 
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials: ...
 
+    def rough_target(self, y: Array) -> Array:
+        """Scores that a rough least-squares fit, where a search begins, aims at."""
+
     def rough_variance(self, residual: float) -> float:
-        """Of the score of a roughly fitted model, whose mean squared residual is given."""
+        """Of the score of such a fit, whose mean squared residual is given."""
 
 
 class ZeroOne:
@@ -53,6 +56,9 @@ class ZeroOne:
 
     name = "zero-one"
     closed_form = False
+
+    def rough_target(self, y: Array) -> Array:
+        return y
 
     def rough_variance(self, residual: float) -> float:
         return max(residual, _LEAST_VARIANCE)
@@ -85,6 +91,9 @@ class Squared:
     name = "squared"
     closed_form = True
 
+    def rough_target(self, y: Array) -> Array:
+        return y
+
     def rough_variance(self, residual: float) -> float:
         return 0.0  # certain: its variance would only add to the loss
 
@@ -115,6 +124,9 @@ class OffBy:
 
     name = "off by"
     closed_form = False
+
+    def rough_target(self, y: Array) -> Array:
+        return y
 
     def rough_variance(self, residual: float) -> float:
         return max(residual, _LEAST_VARIANCE)

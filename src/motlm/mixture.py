@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._frozen import lock, read_only
 from ._typing import AnyArray, Array, Booleans, Integers
 from .errors import InputTypeError
 from .fingerprints import Fingerprint
@@ -24,9 +25,9 @@ from .localities import Locality, LocalModel
 from .lookup import Lookup
 from .objective import BLOCK, variances
 from .optimize import Record
-from .overlap import Overlap
+from .overlap import Overlap, apply_to, contain
 from .posterior import FIELDS, Posterior, Prior
-from .routine import Answer, Routine
+from .routine import Routine
 from .rows import Rows
 from .targets import Target
 
@@ -102,8 +103,12 @@ class Mixture:
     provenance: Provenance
 
     def __post_init__(self) -> None:
-        for name in FIELDS:
-            getattr(self.posterior, name).flags.writeable = False
+        for name in ("inputs", "geometry", "target", "posterior", "provenance"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        lock(state)
 
     @property
     def n_localities(self) -> int:
@@ -128,12 +133,20 @@ class Mixture:
         """Rows as numbers in the user's units, (n_rows, n_encoded), checked as in fit."""
         return self.inputs.encode(X, what)
 
+    def predict(self, X: Any) -> AnyArray:
+        """Label or prediction of the model used for each row."""
+        return np.concatenate([view.answer for view in self.views(self.encode(X))])
+
+    def apply(self, X: Any) -> Integers:
+        """Index of the model used for each row; n_localities for the exterior, -1 for several."""
+        return np.concatenate([view.used for view in self.views(self.encode(X))])
+
     def rows(self, encoded: Array, codes: Array | None = None, weight: Array | None = None) -> Rows:
         """Encoded rows as the objective reads them."""
         return rows_of(self.inputs, self.geometry, self.target, encoded, codes, weight)
 
     def views(self, encoded: Array) -> Iterator[View]:
-        """What the parts say of some rows at a time."""
+        """Distances and scores of some rows at a time."""
         for start in range(0, max(len(encoded), 1), BLOCK):
             part = encoded[start : start + BLOCK]
             rows = self.rows(part)
@@ -141,7 +154,7 @@ class Mixture:
             yield View(self, part, distance, mean, rows.features_norm2)
 
     def view(self, encoded: Array) -> View:
-        """What the parts say of all rows."""
+        """Distances and scores of all rows."""
         parts = list(self.views(encoded))
         if len(parts) == 1:
             return parts[0]
@@ -168,9 +181,8 @@ class Mixture:
         units, counted = inputs.units, inputs.counted
         n, d = self.n_localities, len(counted)
         inverse = units.inverse_scale[counted]
-        slope, width, coef = np.zeros(d), np.zeros(d), np.zeros((n + 1, d))
+        slope, coef = np.zeros(d), np.zeros((n + 1, d))
         slope[counted] = inverse * target.scale
-        width[counted] = 1.0 / inverse
         coef[:, counted] = posterior.coef[:, counted[inputs.varies]] * slope[counted]
 
         def model(i: int) -> dict[str, Any]:
@@ -188,17 +200,18 @@ class Mixture:
             }
 
         centers = self.geometry.centers(inputs, posterior)
+        scales = self.geometry.center_scales(inputs, posterior)
         localities = [
             Locality(
                 **model(i),
                 center=_fix(centers[i]),
-                center_scale=_fix(posterior.center_scale[i] * width),
+                center_scale=_fix(scales[i]),
                 radius=float(self.geometry.radius[i]),
                 radius_mean=float(posterior.radius_mean[i]),
                 half_width=None if half is None else _fix(half),
                 point=self.provenance.points[i],
             )
-            for i, half in enumerate(self.geometry.half_widths(inputs))
+            for i, half in enumerate(self.geometry.half_widths(inputs, posterior))
         ]
         return (*localities, LocalModel(**model(n)))
 
@@ -222,7 +235,6 @@ class Mixture:
         inputs, posterior = self.inputs, self.posterior
         coef = np.zeros((self.n_localities + 1, len(inputs.varies)))
         coef[:, inputs.varies] = posterior.coef
-        classes = self.target.classes
         return Routine(
             groups=tuple(_plain_group(group) for group in inputs.groups),
             names=inputs.names,
@@ -234,15 +246,10 @@ class Mixture:
             coef=coef * inputs.counted,
             intercept=posterior.intercept,
             overlap=self.overlap.name,
-            answer=Answer(
-                None if classes is None else tuple(classes.tolist()),
-                float(self.target.center),
-                float(self.target.scale),
-                float(self.target.tolerance),
-            ),
+            answer=self.target.describe(),
         )
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """Of all the numbers that it predicts by, and of those that it shows."""
         digest = sha256()
@@ -261,7 +268,7 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a mixture's parts say of some rows: everything follows from distances and scores."""
+    """Some rows as a mixture sees them: everything follows from distances and scores."""
 
     mixture: Mixture = field(repr=False)
     encoded: Array  # (n_rows, n_encoded)
@@ -275,19 +282,17 @@ class View:
     @cached_property
     def member(self) -> Booleans:
         """(n_localities, n_rows): distance <= radius."""
-        radius = self.mixture.geometry.radius
-        return np.asarray(self.distance <= np.where(radius > 0, radius, -1.0)[:, None])
+        return contain(self.distance, self.mixture.geometry.radius)
 
     @cached_property
     def applicable(self) -> Booleans:
         """(n_localities + 1, n_rows): the localities that contain the row, or else the exterior."""
-        outside = np.asarray(~self.member.any(axis=0))
-        return np.concatenate([self.member, outside[None]])
+        return apply_to(self.member)
 
     @cached_property
     def used(self) -> Integers:
         """(n_rows,): index of the model used; n_localities for the exterior, -1 for several."""
-        return self.mixture.overlap.used(self.distance, self.member)
+        return self.mixture.overlap.choose(self.distance, self.member)
 
     @cached_property
     def membership(self) -> Array:

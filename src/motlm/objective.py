@@ -22,7 +22,7 @@ from .combinations import SUM, Combination, gates
 from .geometry import Geometry, lookup_of
 from .lookup import Lookup, Place
 from .losses import Loss
-from .posterior import Posterior, Prior
+from .posterior import FIELDS, Posterior, Prior
 from .rows import Rows
 
 __all__ = [
@@ -152,13 +152,11 @@ def block_sums(
     )
     by_mean = np.multiply(gate, model.mean, out=by_score[: n + 1])
     by_variance = np.multiply(gate, model.variance, out=gate)
-    partials = {
+    partials = {name: np.zeros_like(getattr(posterior, name)) for name in FIELDS}
+    partials |= {
         "intercept": by_mean.sum(axis=1),
         "coef_scale": 2.0 * posterior.coef_scale * (by_variance @ rows.features_norm2),
         "intercept_scale": 2.0 * posterior.intercept_scale * by_variance.sum(axis=1),
-        "center_scale": np.zeros(n),
-        "radius_shape": np.zeros(n),
-        "radius_rate": np.zeros(n),
     }
     if geometry.learned:
         np.multiply(by_omega, lookup.look_up(lookup.slope, place), out=by_score[n + 1 :])
@@ -359,7 +357,7 @@ class Objective:
         return sums.loss / weight + kl * temperature, Posterior(**gradient)
 
     def _kl_and_partials(self, posterior: Posterior) -> tuple[float, Posterior]:
-        prior, n = self.prior, posterior.n_localities
+        prior = self.prior
         coef = divergence.gaussian(
             posterior.coef, posterior.coef_scale, prior.coef, prior.coef_scale
         )
@@ -372,21 +370,15 @@ class Objective:
         radius = divergence.gamma(
             posterior.radius_shape, posterior.radius_rate, prior.radius_shape, prior.radius_rate
         )
-        total = float(coef.value.sum() + intercept.value.sum() + radius.value.sum())
-        center, center_scale = np.zeros_like(posterior.center), np.zeros(n)
-        if self.geometry.learned:
-            place = divergence.gaussian(
-                posterior.center, posterior.center_scale, prior.center, prior.center_scale
-            )
-            total += float(place.value.sum())
-            center, center_scale = place.mean, place.scale
-        return total, Posterior(
-            center=center,
-            center_scale=center_scale,
-            radius_shape=radius.shape,
-            radius_rate=radius.rate,
-            coef=coef.mean,
-            coef_scale=coef.scale,
-            intercept=intercept.mean[:, 0],
-            intercept_scale=intercept.scale,
-        )
+        place, placed = self.geometry.kl_and_partials(posterior, prior)
+        total = float(coef.value.sum() + intercept.value.sum() + radius.value.sum()) + place
+        partials = {name: np.zeros_like(getattr(posterior, name)) for name in FIELDS}
+        partials |= {
+            "radius_shape": radius.shape,
+            "radius_rate": radius.rate,
+            "coef": coef.mean,
+            "coef_scale": coef.scale,
+            "intercept": intercept.mean[:, 0],
+            "intercept_scale": intercept.scale,
+        }
+        return total, Posterior(**(partials | placed))

@@ -8,15 +8,15 @@ import numpy as np
 
 from ._typing import Array, Booleans, Integers
 
-__all__ = ["OVERLAPS", "Mean", "Nearest", "Overlap", "nearest"]
+__all__ = ["OVERLAPS", "Mean", "Nearest", "Overlap", "apply_to", "contain", "nearest"]
 
 
 class Overlap(Protocol):
-    """What is asked of such a rule. Arrays are (n_localities, n_rows), scores have one row more."""
+    """The interface of such a rule. Arrays are (n_localities, n_rows), scores have one row more."""
 
     name: ClassVar[str]
 
-    def used(self, distance: Array, member: Booleans) -> Integers:
+    def choose(self, distance: Array, member: Booleans) -> Integers:
         """Index of the model used for each row; n_localities for the exterior, -1 for several."""
 
     def combine(self, scores: Array, used: Integers, applicable: Booleans) -> Array:
@@ -37,12 +37,23 @@ def nearest(distance: Array, member: Booleans) -> Integers:
     return used
 
 
+def contain(distance: Array, radius: Array) -> Booleans:
+    """(n_localities, n_rows): which localities contain each row; one of radius 0 contains none."""
+    return np.asarray(distance <= np.where(radius > 0, radius, -1.0)[:, None])
+
+
+def apply_to(member: Booleans) -> Booleans:
+    """(n_localities + 1, n_rows): the localities that contain the row, or else the exterior."""
+    outside = np.asarray(~member.any(axis=0))
+    return np.concatenate([member, outside[None]])
+
+
 class Nearest:
     """The model of the nearest center."""
 
     name: ClassVar[str] = "nearest"
 
-    def used(self, distance: Array, member: Booleans) -> Integers:
+    def choose(self, distance: Array, member: Booleans) -> Integers:
         return nearest(distance, member)
 
     def combine(self, scores: Array, used: Integers, applicable: Booleans) -> Array:
@@ -55,7 +66,7 @@ class Mean:
 
     name: ClassVar[str] = "mean"
 
-    def used(self, distance: Array, member: Booleans) -> Integers:
+    def choose(self, distance: Array, member: Booleans) -> Integers:
         return np.where(member.sum(axis=0) > 1, -1, nearest(distance, member))
 
     def combine(self, scores: Array, used: Integers, applicable: Booleans) -> Array:

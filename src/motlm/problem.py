@@ -71,7 +71,7 @@ class Problem:
     def keep(self, kept: list[int]) -> Problem:
         """The problem with these localities alone."""
         rows = self.rows
-        if not self.geometry.learned:
+        if rows.distance.shape[1]:
             rows = replace(rows, distance=rows.distance[:, kept])
         geometry, prior = self.geometry.keep(kept), self.prior.keep(kept)
         return replace(self, geometry=geometry, prior=prior, rows=rows)
@@ -134,15 +134,8 @@ class Recipe:
         target = self.target.scale_by(units)
         columns = replace(units, target_center=0.0, target_scale=1.0)
         inputs = Inputs(self.reading, columns, self.varies, self.typical)
-        geometry = self.geometry
-        if not geometry.learned:
-            geometry = geometry.fit(inputs, inputs.standardize(table.X), table.weight)
-        prior = self.prior.expand(self.room, len(self.varies))
-        prior = replace(
-            prior,
-            center=np.asarray(prior.center)[:, self.varies],
-            coef=np.asarray(prior.coef)[:, self.varies],
-        )
+        geometry = self.geometry.fit(inputs, table.X, table.weight)
+        prior = geometry.expand(self.prior, self.room, inputs)
         problem = Problem(
             inputs,
             geometry,

@@ -178,7 +178,8 @@ def paper_draw(objective: Objective, n_localities: int, rng: np.random.Generator
         center = rng.standard_normal((n, rows.coordinates.shape[1]))
         center_scale = rng.uniform(1e-3, 1.0, size=n)
     else:
-        center, center_scale, _ = geometry.place(rows, n, rng)
+        placed, _ = geometry.place(rows, n, rng)
+        center, center_scale = placed["center"], placed["center_scale"]
     classification = objective.loss.name == "zero-one"
     shape, rate = 50.0 * rng.uniform(size=n), 50.0 * rng.uniform(size=n)
     return Posterior(

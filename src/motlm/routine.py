@@ -21,8 +21,11 @@ __all__ = ["Answer", "Routine"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What a score answers: one of two labels by its sign, or score * scale + center."""
+    """What a score answers: with the link "sign" one of two labels, with "identity" score * scale +
+    center, with "log" the exponential of that.
+    """
 
+    link: str  # "sign", "identity" or "log"
     classes: tuple[Any, ...] | None
     center: float
     scale: float
@@ -31,6 +34,7 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
         return {
+            "link": self.link,
             "classes": None if self.classes is None else list(self.classes),
             "center": self.center,
             "scale": self.scale,

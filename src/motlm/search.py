@@ -44,8 +44,8 @@ _SCREENED_ROWS = 4096  # rows on which starts are compared; the rows come in ran
 # relative decrease at which a search along the way stops; tuned: within half a percent of the end,
 # in 80 steps
 _LOOSE = 1e-3
-# ratio from which two objectives, found by searches along the way, are of different minima
-_DIFFERENT = 1.003
+# relative gap from which two objectives, found by searches along the way, are of different minima
+_DIFFERENT = 0.003
 
 SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nadam": nadam}
 
@@ -338,7 +338,7 @@ class Search:
         )
         begin = [
             starts.with_ball(fewer, ball, self.unit_scale)
-            for ball in starts.diverse(balls, 3 * count)
+            for ball in starts.diverse(before.geometry, balls, 3 * count)
         ]
         return self._shortened(
             self._screened(self.objective(n + 1, inverse_temperature)), begin, count
@@ -360,7 +360,9 @@ class Search:
                 starts.with_ball(one, ball, self.unit_scale)
                 for one in begin
                 for ball in starts.diverse(
-                    starts.promising_balls(before, one, _DRAWN * self.n_starts, rng), count
+                    before.geometry,
+                    starts.promising_balls(before, one, _DRAWN * self.n_starts, rng),
+                    count,
                 )
             ]
         return self._shortened(
@@ -386,7 +388,7 @@ class Search:
                     objective, self._grown(rest, inverse_temperature, rng, self.n_starts)
                 )[:1]
                 found = self._ranked([*found, *self.polish(objective, again)])
-                if found[0].objective * _DIFFERENT < leader.objective:
+                if _differ(leader, found[0]):
                     break
             else:
                 break
@@ -396,11 +398,14 @@ class Search:
         """The best few that differ, best first."""
         kept: list[Solution] = []
         for one in sorted(solutions, key=lambda one: one.objective):
-            if len(kept) < _FOLLOWED and all(
-                one.objective > _DIFFERENT * other.objective for other in kept
-            ):
+            if len(kept) < _FOLLOWED and all(_differ(one, other) for other in kept):
                 kept.append(one)
         return kept
+
+
+def _differ(worse: Solution, better: Solution) -> bool:
+    """Whether two objectives, of either sign, are of different minima."""
+    return worse.objective > better.objective + _DIFFERENT * abs(better.objective)
 
 
 def _polished(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._typing import Array, Booleans
 from .combinations import gates
-from .geometry import CENTER_SCALE, lookup_of
+from .geometry import SMALLEST_START, Geometry, Placed, lookup_of, rank
 from .losses import Loss
 from .objective import Objective, locate, variances
 from .posterior import Posterior
@@ -66,18 +66,17 @@ def place_at_rows(
     """
     rows = objective.rows
     d, n = rows.features.shape[1], n_localities
-    center, center_scale, distance = objective.geometry.place(rows, n, rng)
+    placed, distance = objective.geometry.place(rows, n, rng)
     share = rng.uniform(0.05, 0.5, size=n)
-    radius = np.array([_rank(distance[i], share[i]) for i in range(n)])
-    radius = np.maximum(radius, 1e-2)
+    radius = np.array([rank(distance[i], share[i]) for i in range(n)])
+    radius = np.maximum(radius, SMALLEST_START)
     inside = distance <= radius[:, None]
     coef, intercept = np.empty((n + 1, d)), np.empty(n + 1)
     for i in range(n):
-        coef[i], intercept[i] = _ridge(rows, inside[i])
-    coef[n], intercept[n] = _ridge(rows, ~inside.any(axis=0))
+        coef[i], intercept[i] = _ridge(objective, inside[i])
+    coef[n], intercept[n] = _ridge(objective, ~inside.any(axis=0))
     return Posterior(
-        center=center,
-        center_scale=center_scale,
+        **placed,
         radius_shape=np.full(n, _SHAPE),
         radius_rate=_SHAPE / radius,
         **_models(coef, intercept, unit_scale),
@@ -100,7 +99,7 @@ def _models(coef: Array, intercept: Array, unit_scale: bool) -> dict[str, Array]
 def one_model(objective: Objective, unit_scale: bool) -> Posterior:
     """No locality: a ridge model of all rows."""
     rows = objective.rows
-    coef, intercept = _ridge(rows, np.ones(len(rows), dtype=bool))
+    coef, intercept = _ridge(objective, np.ones(len(rows), dtype=bool))
     nothing = np.empty(0)
     return Posterior(
         center=np.empty((0, rows.coordinates.shape[1])),
@@ -117,7 +116,7 @@ class Ball:
     that the exterior keeps.
     """
 
-    center: Array
+    placed: Placed  # fields of one locality
     radius: float
     coef: Array  # (2, n_features): inside, exterior
     intercept: Array  # (2,)
@@ -184,34 +183,22 @@ def promising_balls(
     share = np.exp(rng.uniform(np.log(0.03), np.log(0.6), size=count))
     least = min(rows.features.shape[1] + 2, len(rows)) / len(rows)
     balls = []
-    for center, part in zip(
-        rows.coordinates[chosen].astype(float), np.maximum(share, least), strict=True
-    ):
-        squared = objective.geometry.squared_distances(rows, center)
-        limit = _rank(squared, part)
-        inside = squared <= limit
-        models = [_ridge(rows, inside, outside), _ridge(rows, ~inside, outside)]
-        left = _hard_loss(loss, rows, inside, rows.weight, *models[0]) + _hard_loss(
-            loss, rows, ~inside, outside, *models[1]
-        )
+    for row, part in zip(chosen, np.maximum(share, least), strict=True):
+        placed, radius, inside = objective.geometry.candidate(rows, int(row), float(part))
+        models = [_ridge(objective, inside, outside), _ridge(objective, ~inside, outside)]
+        left = _hard_loss(loss, rows, inside, rows.weight, *models[0])
+        left += _hard_loss(loss, rows, ~inside, outside, *models[1])
         coef, intercept = (np.array(parts) for parts in zip(*models, strict=True))
-        balls.append(
-            Ball(
-                center,
-                max(float(np.sqrt(limit)), 1e-2),
-                coef,
-                intercept,
-                (float(lost.sum()) - left) / total,
-            )
-        )
+        balls.append(Ball(placed, radius, coef, intercept, (float(lost.sum()) - left) / total))
     return sorted(balls, key=lambda ball: -ball.gain)
 
 
-def diverse(balls: Sequence[Ball], count: int) -> list[Ball]:
+def diverse(geometry: Geometry, balls: Sequence[Ball], count: int) -> list[Ball]:
     """The first balls that are not much like one before.
 
     Parameters
     ----------
+    geometry : Geometry
     balls : sequence of Ball
         The best first.
     count : int
@@ -235,7 +222,7 @@ def diverse(balls: Sequence[Ball], count: int) -> list[Ball]:
     >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
     >>> before = one_model(objective, unit_scale=False)
     >>> balls = promising_balls(objective, before, 20, np.random.default_rng(0))
-    >>> few = diverse(balls, 3)
+    >>> few = diverse(objective.geometry, balls, 3)
     >>> len(few), few[0] is balls[0]
     (3, True)
     """
@@ -243,14 +230,14 @@ def diverse(balls: Sequence[Ball], count: int) -> list[Ball]:
     for ball in balls:
         if len(chosen) == count:
             break
-        if all(_unlike(ball, other) for other in chosen):
+        if all(_unlike(geometry, ball, other) for other in chosen):
             chosen.append(ball)
     return chosen
 
 
-def _unlike(one: Ball, other: Ball) -> bool:
+def _unlike(geometry: Geometry, one: Ball, other: Ball) -> bool:
     small, large = sorted([one.radius, other.radius])
-    return bool(np.linalg.norm(one.center - other.center) > 0.5 * large or large > 1.5 * small)
+    return geometry.unlike(one.placed, other.placed, 0.5 * large) or large > 1.5 * small
 
 
 def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
@@ -288,15 +275,13 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     1
     """
     n = posterior.n_localities
-    added = {
-        "center": ball.center,
-        "center_scale": min(CENTER_SCALE, 0.3 * ball.radius),
-        "radius_shape": _SHAPE,
-        "radius_rate": _SHAPE / ball.radius,
+    added = ball.placed | {
+        "radius_shape": np.asarray(_SHAPE),
+        "radius_rate": np.asarray(_SHAPE / ball.radius),
     }
     models = _models(ball.coef, ball.intercept, unit_scale)
     fields = {
-        name: np.concatenate([getattr(posterior, name), np.asarray(value)[None]])
+        name: np.concatenate([getattr(posterior, name), value[None]])
         for name, value in added.items()
     }
     fields |= {
@@ -306,17 +291,14 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     return replace(posterior, **fields)
 
 
-def _rank(values: Array, share: float) -> float:
-    """The value that this share of all values does not exceed."""
-    rank = min(max(int(np.ceil(share * len(values))) - 1, 0), len(values) - 1)
-    return float(np.partition(values, rank)[rank])
-
-
-def _ridge(rows: Rows, chosen: Booleans, weight: Array | None = None) -> tuple[Array, float]:
+def _ridge(
+    objective: Objective, chosen: Booleans, weight: Array | None = None
+) -> tuple[Array, float]:
     """Weighted ridge regression of the target on the chosen rows; the prior mean where there are
     none.
     """
-    X, y = rows.features[chosen], rows.target[chosen]
+    rows = objective.rows
+    X, y = rows.features[chosen], objective.loss.rough_target(rows.target[chosen])
     weight = (rows.weight if weight is None else weight)[chosen]
     d = X.shape[1]
     weighted = X * weight[:, None]

@@ -25,6 +25,7 @@ from .errors import InputError, ModelFileError
 from .frames import check_finite, check_present
 from .losses import Loss, OffBy, Squared, ZeroOne
 from .optimize import Solution
+from .routine import Answer
 from .rows import Rows
 from .search import catoni_bound
 from .units import Units
@@ -38,15 +39,17 @@ DTYPES = (
 
 
 class Target(Protocol):
-    """What is asked of a target."""
+    """The interface of a target."""
 
     kind: ClassVar[str]  # its name in files
     task: ClassVar[str]  # "classification" or "regression"
     score_name: ClassVar[str]  # of an estimator's `score`
     measure_name: ClassVar[str]  # of `measure`
+    score_label: ClassVar[str]  # what a formula's value is called: "score", "prediction"
     loss: ClassVar[Loss]  # that fits minimize
     stratify: ClassVar[bool]  # whether held-out rows keep the shares of the classes
     scaled: ClassVar[bool]  # whether it has a center and a scale of its own
+    has_bound: ClassVar[bool]  # whether `bound` compares different lambdas
     temperatures: ClassVar[tuple[float, ...]]  # inverse temperatures that "auto" tries
     anchor: ClassVar[float]  # inverse temperature at which minima are looked for
     standard_errors: ClassVar[float]  # by which a smaller lambda may do worse than the best
@@ -65,6 +68,10 @@ class Target(Protocol):
     def tolerance(self) -> float:
         """Scores that are further apart contradict each other."""
 
+    @property
+    def risk_unit(self) -> float:
+        """The risk, in the units of the target, of a standardized risk of 1."""
+
     @classmethod
     def learn(cls, y: AnyArray) -> Target:
         """From the targets of the rows to fit on."""
@@ -72,7 +79,7 @@ class Target(Protocol):
     def scale_by(self, units: Units) -> Target:
         """With the center and scale of these units."""
 
-    def tolerate(self, answers: Array, codes: Array, weight: Array) -> Target:
+    def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Target:
         """With the tolerance that the answers on the training rows suggest."""
 
     def code(self, y: Any, what: str = "y") -> Array:
@@ -90,6 +97,15 @@ class Target(Protocol):
     def apart(self, first: Array, second: Array) -> Booleans:
         """Whether two scores, in the units of the target, contradict each other."""
 
+    def level(self, answer: Any) -> float:
+        """The score at which the answer is this number, or at which the label changes."""
+
+    def shade(self, scores: Array) -> Array:
+        """Numbers by which a map shows answers."""
+
+    def describe(self) -> Answer:
+        """What a score answers, for exports."""
+
     def judge(self, scores: Array, rows: Rows) -> float:
         """Selection criterion: of standardized scores on held-out rows; larger is better."""
 
@@ -98,6 +114,15 @@ class Target(Protocol):
 
     def bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
         """On the risk, or something that ranks like one, from the training rows alone."""
+
+    def expected_risk(self, judgment: float) -> float | None:
+        """The share of errors that a judgment of held-out rows amounts to, or None."""
+
+    def expected_error(self, judgment: float, scale: float) -> float | None:
+        """The typical size of errors that it amounts to, the target's deviation given, or None."""
+
+    def usual(self, mean_code: float) -> Any:
+        """The answer of the trivial predictor, from the mean of the codes."""
 
     def measure(self, y: AnyArray, answers: AnyArray) -> float | None:
         """How good answers are, for tables; None without rows."""
@@ -129,9 +154,11 @@ class Binary:
     task: ClassVar[str] = "classification"
     score_name: ClassVar[str] = "accuracy"
     measure_name: ClassVar[str] = "accuracy"
+    score_label: ClassVar[str] = "score"
     loss: ClassVar[Loss] = ZeroOne()
     stratify: ClassVar[bool] = True
     scaled: ClassVar[bool] = False
+    has_bound: ClassVar[bool] = True
     # tuned on two splits of Banana and wdbc, 0.5 on ten of KEEL's eight sets
     temperatures: ClassVar[tuple[float, ...]] = (0.5, 1.0, 2.0, 4.0, 8.0)
     anchor: ClassVar[float] = 2.0  # tuned on one split of Banana and Phoneme
@@ -140,6 +167,7 @@ class Binary:
     center: ClassVar[float] = 0.0
     scale: ClassVar[float] = 1.0
     tolerance: ClassVar[float] = 0.0
+    risk_unit: ClassVar[float] = 1.0
 
     @classmethod
     def learn(cls, y: AnyArray) -> Binary:
@@ -165,7 +193,7 @@ class Binary:
     def scale_by(self, units: Units) -> Binary:
         return self
 
-    def tolerate(self, answers: Array, codes: Array, weight: Array) -> Binary:
+    def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Binary:
         return self
 
     def code(self, y: Any, what: str = "y") -> Array:
@@ -190,6 +218,15 @@ class Binary:
     def apart(self, first: Array, second: Array) -> Booleans:
         return np.asarray((first > 0) != (second > 0))
 
+    def level(self, answer: Any) -> float:
+        return 0.0
+
+    def shade(self, scores: Array) -> Array:
+        return np.asarray(scores > 0, dtype=int)
+
+    def describe(self) -> Answer:
+        return Answer("sign", tuple(self.classes.tolist()), 0.0, 1.0, 0.0)
+
     def judge(self, scores: Array, rows: Rows) -> float:
         signs = np.where(scores > 0, 1.0, -1.0)
         return float(accuracy_score(rows.target, signs, sample_weight=rows.weight))
@@ -199,6 +236,15 @@ class Binary:
 
     def bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
         return catoni_bound(solution.objective, solution.inverse_temperature, n_rows, n_choices)
+
+    def expected_risk(self, judgment: float) -> float | None:
+        return 1.0 - judgment
+
+    def expected_error(self, judgment: float, scale: float) -> float | None:
+        return None
+
+    def usual(self, mean_code: float) -> Any:
+        return self.classes[int(mean_code > 0)]
 
     def measure(self, y: AnyArray, answers: AnyArray) -> float | None:
         return float(np.mean(y == answers)) if len(y) else None
@@ -263,9 +309,11 @@ class Continuous:
     task: ClassVar[str] = "regression"
     score_name: ClassVar[str] = "R2"
     measure_name: ClassVar[str] = "root mean squared error"
+    score_label: ClassVar[str] = "prediction"
     loss: ClassVar[Loss] = Squared()
     stratify: ClassVar[bool] = False
     scaled: ClassVar[bool] = True
+    has_bound: ClassVar[bool] = False
     # tuned on two splits of Stock and Concrete
     temperatures: ClassVar[tuple[float, ...]] = (1.0, 4.0, 16.0, 64.0)
     anchor: ClassVar[float] = 16.0  # tuned on one split of Stock
@@ -277,6 +325,10 @@ class Continuous:
     def tolerance(self) -> float:
         return self.residual_scale
 
+    @property
+    def risk_unit(self) -> float:
+        return self.scale**2
+
     @classmethod
     def learn(cls, y: AnyArray) -> Continuous:
         check_finite(column_or_1d(y, dtype=np.float64)[:, None], ("y",), "y")
@@ -285,7 +337,7 @@ class Continuous:
     def scale_by(self, units: Units) -> Continuous:
         return replace(self, center=units.target_center, scale=units.target_scale)
 
-    def tolerate(self, answers: Array, codes: Array, weight: Array) -> Continuous:
+    def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Continuous:
         residual = answers - codes
         return replace(self, residual_scale=float(np.sqrt(np.average(residual**2, weights=weight))))
 
@@ -306,6 +358,17 @@ class Continuous:
     def apart(self, first: Array, second: Array) -> Booleans:
         return np.asarray(np.abs(first - second) > self.tolerance)
 
+    def level(self, answer: Any) -> float:
+        return float(answer)
+
+    def shade(self, scores: Array) -> Array:
+        return scores
+
+    def describe(self) -> Answer:
+        return Answer(
+            "identity", None, float(self.center), float(self.scale), float(self.tolerance)
+        )
+
     def judge(self, scores: Array, rows: Rows) -> float:
         if len(rows) < 2:
             return -float(np.average(self.losses(scores, rows), weights=rows.weight))
@@ -319,6 +382,15 @@ class Continuous:
         one.
         """
         return solution.objective
+
+    def expected_risk(self, judgment: float) -> float | None:
+        return None
+
+    def expected_error(self, judgment: float, scale: float) -> float | None:
+        return scale * float(np.sqrt(max(1.0 - judgment, 0.0)))
+
+    def usual(self, mean_code: float) -> Any:
+        return mean_code
 
     def measure(self, y: AnyArray, answers: AnyArray) -> float | None:
         if not len(y):
