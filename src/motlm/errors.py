@@ -1,7 +1,8 @@
 """Errors and warnings that a user can act on, as a small tree.
 
-Every error that is the user's to mend is a `MotlmError`; each is also the built-in error that
-scikit-learn's users expect there. Whatever else is raised is a bug.
+Every error of motlm's own that is the user's to mend is a `MotlmError`; each is also the built-in
+error that scikit-learn's users expect there. scikit-learn's checks of arrays (their number of
+columns, of dimensions, of rows) raise its own.
 """
 
 from __future__ import annotations
@@ -135,7 +136,19 @@ class MotlmWarning(UserWarning):
 
 
 class StoppedEarlyWarning(MotlmWarning, ConvergenceWarning):  # type: ignore[misc]
-    """The search was stopped, by `max_time` or Ctrl-C, before it had ended."""
+    """The search was stopped, by `max_time` or Ctrl-C, before it had ended.
+
+    Parameters
+    ----------
+    text : str
+    advice : str, default=""
+    interrupted : bool, default=False
+        Whether by Ctrl-C.
+    """
+
+    def __init__(self, text: str, advice: str = "", interrupted: bool = False) -> None:
+        super().__init__(text, advice)
+        self.interrupted = interrupted
 
 
 class EmptyLocalityWarning(MotlmWarning):

@@ -269,7 +269,7 @@ def _warn_of_end(
             f" objective {solution.objective:.6g}{part}."
         )
         advice = "To go on from it, set warm_start=True and fit again."
-        warnings.warn(StoppedEarlyWarning(text, advice), stacklevel=5)
+        warnings.warn(StoppedEarlyWarning(text, advice, watch.interrupted), stacklevel=5)
         return
     n = max(sizes)
     dead = [str(i) for i in range(n) if i not in found.kept] if len(sizes) == 1 else []

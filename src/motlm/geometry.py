@@ -96,9 +96,7 @@ class Geometry(Protocol):
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         """Where a search may begin: fields of n localities, and their distances from the rows."""
 
-    def candidate(
-        self, rows: Rows, row: int, radius_share: float
-    ) -> tuple[Placed, float, Booleans]:
+    def candidate(self, rows: Rows, row: int, share: float) -> tuple[Placed, float, Booleans]:
         """A locality around a row that contains a share of the rows: fields of one locality, its
         radius, and which rows it contains. Only where centers are learned.
         """
@@ -228,9 +226,7 @@ class GivenCenters:
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         return {"center": self.points, "center_scale": np.zeros(n)}, rows.distance.T
 
-    def candidate(
-        self, rows: Rows, row: int, radius_share: float
-    ) -> tuple[Placed, float, Booleans]:
+    def candidate(self, rows: Rows, row: int, share: float) -> tuple[Placed, float, Booleans]:
         raise NotImplementedError("given centers stay where they are")
 
     def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
@@ -391,9 +387,7 @@ class LearnedBalls:
         placed = {"center": center, "center_scale": np.full(n, CENTER_SCALE)}
         return placed, np.sqrt(squared).reshape(n, m)
 
-    def candidate(
-        self, rows: Rows, row: int, radius_share: float
-    ) -> tuple[Placed, float, Booleans]:
+    def candidate(self, rows: Rows, row: int, share: float) -> tuple[Placed, float, Booleans]:
         center = rows.coordinates[row].astype(float)
         squared = _squared_distances(rows, center)
         limit = rank(squared, share)

@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult, minimize
 from ._typing import Array
 from .lookup import Lookup
 from .objective import Objective, solve_models
-from .posterior import Packing, Posterior
+from .posterior import MODEL_FIELDS, Packing, Posterior
 
 __all__ = [
     "Record",
@@ -127,7 +127,6 @@ Solver = Callable[..., Solution]
 _LOOK_BACK = 10  # steps over which progress is measured
 _OPTIONS = {"ftol": 1e-13, "gtol": 1e-3, "maxcor": 20, "maxls": 40}  # of scipy's L-BFGS-B
 _RESCALED = 40  # steps after which the vector is scaled anew
-_MODELS = ("coef", "coef_scale", "intercept", "intercept_scale")
 
 
 def solution_at(
@@ -158,7 +157,7 @@ def eliminates(objective: Objective, free: Sequence[str]) -> bool:
     forms.
     """
     closed = objective.loss.closed_form and objective.combination.additive
-    return closed and set(_MODELS) <= set(free)
+    return closed and set(MODEL_FIELDS) <= set(free)
 
 
 def value_at(objective: Objective, start: Posterior, free: Sequence[str]) -> float:
@@ -226,7 +225,7 @@ def lbfgs(
     """
     eliminated = eliminates(objective, free)
     if eliminated:
-        free = [name for name in free if name not in _MODELS]
+        free = [name for name in free if name not in MODEL_FIELDS]
         if start.n_localities == 0:
             start, _ = solve_models(objective, start, objective.lookup(start))
             return solution_at(objective, start, 1, True, "closed form")

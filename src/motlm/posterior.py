@@ -19,7 +19,16 @@ from ._typing import Array, ArrayLike
 from .errors import InputError
 from .membership import LIMITS
 
-__all__ = ["FIELDS", "FREE_SCALES", "Declared", "Packing", "Posterior", "Prior", "shape_of"]
+__all__ = [
+    "FIELDS",
+    "FREE_SCALES",
+    "MODEL_FIELDS",
+    "Declared",
+    "Packing",
+    "Posterior",
+    "Prior",
+    "shape_of",
+]
 
 FREE_SCALES = (1e-4, 10.0)
 """Range of the posterior scales of weights and intercepts (their priors are near 1)."""
@@ -182,6 +191,9 @@ class Posterior:
 
 
 FIELDS: dict[str, Declared] = {one.name: one.metadata["declared"] for one in fields(Posterior)}
+
+
+MODEL_FIELDS = tuple(name for name, one in FIELDS.items() if one.axes[0] == "models")
 
 
 def shape_of(name: str, n_localities: int, n_coordinates: int, n_features: int) -> tuple[int, ...]:
