@@ -7,7 +7,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from data import prepared, split, synthetic
+from data import prepare_split, split, synthetic
 from table import Table
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
@@ -30,8 +30,8 @@ TRUE = {  # centers and radii
 }
 
 
-def real(name: str, most: int, seed: int) -> float:
-    part = prepared(name, seed)
+def score_real(name: str, most: int, seed: int) -> float:
+    part = prepare_split(name, seed)
     Estimator = LocalMixtureClassifier if part.y[0].dtype.kind != "f" else LocalMixtureRegressor
     model = Estimator("auto" if most > 1 else 1, max_localities=most, random_state=0)
     with warnings.catch_warnings():
@@ -40,7 +40,7 @@ def real(name: str, most: int, seed: int) -> float:
     return float(model.score(part.X[2], part.y[2]))
 
 
-def learned(name: str, seed: int) -> tuple[float, bool]:
+def score_learned(name: str, seed: int) -> tuple[float, bool]:
     """Test score, and whether every center and radius is within 0.1 of the true one."""
     _, centers, radii = TRUE[name]
     X, y = synthetic(name)
@@ -66,7 +66,7 @@ def run(table: Table, quick: bool) -> None:
     splits = range(1 if quick else 10)
     for name, most, published, must in REAL[4:5] if quick else REAL:
         scores = [
-            table.measure(f"score {name} {most} {i}", lambda a=(name, most, i): real(*a))
+            table.measure(f"score {name} {most} {i}", lambda a=(name, most, i): score_real(*a))
             for i in splits
         ]
         size = {1: "1", 4: "up to 4", 8: "auto"}[most]
@@ -81,7 +81,8 @@ def run(table: Table, quick: bool) -> None:
         if quick and name != "reg_case2":
             continue
         found = [
-            table.measure(f"learned {name} {i}", lambda a=(name, i): learned(*a)) for i in splits
+            table.measure(f"learned {name} {i}", lambda a=(name, i): score_learned(*a))
+            for i in splits
         ]
         what = "accuracy" if name.startswith("clf") else "R2"
         table.row(

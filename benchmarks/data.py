@@ -24,7 +24,7 @@ def keel(name: str) -> tuple[np.ndarray, np.ndarray]:
     return table.drop(columns=target).to_numpy(float), table[target].to_numpy().astype(kind)
 
 
-def prepared(name: str, seed: int) -> Parts:
+def prepare_split(name: str, seed: int) -> Parts:
     """A split of a data set in the paper's preparation."""
     bunch = load_keel(name, as_frame=True, data_home=FOLDER)
     return prepare(bunch.frame, bunch.target_names[0], seed, protocol="paper")

@@ -13,7 +13,7 @@ from pathlib import Path
 from motlm.datasets import data_folder
 
 from . import certificates, coverage, plan, tables
-from .methods import SYNTHETIC, drawn_anew
+from .methods import SYNTHETIC, is_redrawn
 from .run import complete
 from .store import PLACE, Key, Store
 
@@ -30,50 +30,50 @@ class Table:
 TABLES = {
     "table3": Table(
         "accuracy on synthetic sets, known points",
-        lambda k: plan.known("clf", k),
+        lambda k: plan.known_points("clf", k),
         lambda s: tables.synthetic_scores(s, "clf"),
     ),
     "table4": Table(
         "risk and core component, classification, known points",
-        lambda k: plan.known("clf", k),
+        lambda k: plan.known_points("clf", k),
         lambda s: tables.synthetic_risks(s, "clf", "known"),
     ),
     "table5": Table(
         "R2 on synthetic sets, known points",
-        lambda k: plan.known("reg", k),
+        lambda k: plan.known_points("reg", k),
         lambda s: tables.synthetic_scores(s, "reg"),
     ),
     "table6": Table(
         "risk and core component, regression, known points",
-        lambda k: plan.known("reg", k),
+        lambda k: plan.known_points("reg", k),
         lambda s: tables.synthetic_risks(s, "reg", "known"),
     ),
     "table7": Table(
         "accuracy, risk and core component, learned points",
-        lambda k: plan.learned("clf", k),
+        lambda k: plan.learned_points("clf", k),
         lambda s: tables.synthetic_learned(s, "clf"),
     ),
     "table8": Table(
         "R2, risk and core component, learned points",
-        lambda k: plan.learned("reg", k),
+        lambda k: plan.learned_points("reg", k),
         lambda s: tables.synthetic_learned(s, "reg"),
     ),
     "table9": Table(
         "accuracy on KEEL's sets, and League of Experts",
-        lambda k: plan.real("classification", k),
-        lambda s: tables.real(s, "classification"),
+        lambda k: plan.real_sets("classification", k),
+        lambda s: tables.real_sets(s, "classification"),
     ),
     "table10": Table(
         "R2 on KEEL's sets, and SVR",
-        lambda k: plan.real("regression", k),
-        lambda s: tables.real(s, "regression"),
+        lambda k: plan.real_sets("regression", k),
+        lambda s: tables.real_sets(s, "regression"),
     ),
     "verdicts": Table(
         "motlm's search against the paper's best columns",
         lambda k: [
             key
             for task in plan.SIZES
-            for key in plan.real(task, k)
+            for key in plan.real_sets(task, k)
             if key.method.startswith("motlm")
         ],
         tables.verdicts,
@@ -156,7 +156,7 @@ def parser() -> argparse.ArgumentParser:
     return about
 
 
-def _drawn(name: str, store: Store, folder: Path) -> Path:
+def _draw(name: str, store: Store, folder: Path) -> Path:
     try:
         from . import figures
     except ImportError as error:
@@ -166,41 +166,45 @@ def _drawn(name: str, store: Store, folder: Path) -> Path:
     return figures.draw(name, store, folder)
 
 
-def _apart(names: list[str], asked: argparse.Namespace, about: argparse.ArgumentParser) -> int:
+def _run_apart(
+    names: list[str], options: argparse.Namespace, about: argparse.ArgumentParser
+) -> int:
     """Run the experiments that have their own results files."""
-    if len(names) != len(set(asked.names)):
+    if len(names) != len(set(options.names)):
         about.error(f"{names[0]} has its own results file; give it alone.")
     failed = 0
     try:
         for name in names:
             if name == "certificates":
-                failed += certificates.main(asked.results, asked.output, asked.jobs, asked.splits)
+                failed += certificates.main(
+                    options.results, options.output, options.jobs, options.splits
+                )
             else:
-                failed += coverage.main(asked.results, asked.output, asked.jobs, asked.quick)
+                failed += coverage.main(
+                    options.results, options.output, options.jobs, options.quick
+                )
     except KeyboardInterrupt:
-        print(
-            "\nstopped; results are kept, and the same command goes on from there.", file=sys.stderr
-        )
+        print("\nstopped; results are kept, and the same command continues there.", file=sys.stderr)
         return 130
     return 1 if failed else 0
 
 
 def main(arguments: list[str] | None = None) -> int:
     about = parser()
-    asked = about.parse_args(arguments)
-    if asked.jobs < 1 or not 1 <= asked.splits <= plan.SPLITS:
+    options = about.parse_args(arguments)
+    if options.jobs < 1 or not 1 <= options.splits <= plan.SPLITS:
         about.error(
-            f"--jobs must be at least 1 and --splits 1 to {plan.SPLITS}; got {asked.jobs} and"
-            f" {asked.splits}."
+            f"--jobs must be at least 1 and --splits 1 to {plan.SPLITS}; got {options.jobs} and"
+            f" {options.splits}."
         )
-    apart = [name for name in dict.fromkeys(asked.names) if name in APART]
-    if apart and not asked.list:
-        return _apart(apart, asked, about)
-    asked.results = asked.results or PLACE
-    store = Store(asked.results)
-    if asked.list:
+    apart = [name for name in dict.fromkeys(options.names) if name in APART]
+    if apart and not options.list:
+        return _run_apart(apart, options, about)
+    options.results = options.results or PLACE
+    store = Store(options.results)
+    if options.list:
         for name, table in TABLES.items():
-            keys = table.keys(asked.splits)
+            keys = table.keys(options.splits)
             print(
                 f"{name:10} {table.title} ({len(keys) - len(store.missing(keys))} of {len(keys)}"
                 " records)"
@@ -209,43 +213,43 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{name:10} {title}")
         return 0
     every = [*TABLES, *FIGURE_TITLES]
-    names = every if "all" in asked.names else list(dict.fromkeys(asked.names))
+    names = every if "all" in options.names else list(dict.fromkeys(options.names))
     strange = [name for name in names if name not in every]
     if strange or not names:
         about.error(
             f"{'no ' + strange[0] + '; ' if strange else ''}give all, or some of"
             f" {', '.join(every)}."
         )
-    anew = [name for name in SYNTHETIC if drawn_anew(name)]
+    anew = [name for name in SYNTHETIC if is_redrawn(name)]
     if anew:
         print(
             f"{', '.join(anew)}: the authors' samples are not in {data_folder()}; new samples are"
             " drawn from the same distributions.",
             file=sys.stderr,
         )
-    keys = [key for name in names if name in TABLES for key in TABLES[name].keys(asked.splits)]
+    keys = [key for name in names if name in TABLES for key in TABLES[name].keys(options.splits)]
     if "figure6" in names:
-        keys += plan.influence(asked.splits)
+        keys += plan.influence(options.splits)
     others = store.others(keys)
     if others:
         print(
-            f"{others} records in {asked.results} were computed by another version of motlm's code;"
-            " remove the file to compute them again.",
+            f"{others} records in {options.results} were computed by another version of motlm's"
+            " code; remove the file to compute them again.",
             file=sys.stderr,
         )
     try:
-        failed = complete(store, keys, asked.jobs, asked.protocol_hours)
+        failed = complete(store, keys, options.jobs, options.protocol_hours)
         for name in names:
             if name in TABLES:
                 text = TABLES[name].show(store)
-                asked.output.mkdir(parents=True, exist_ok=True)
-                (asked.output / f"{name}.md").write_text(text, encoding="utf-8")
+                options.output.mkdir(parents=True, exist_ok=True)
+                (options.output / f"{name}.md").write_text(text, encoding="utf-8")
                 print(f"{name}: {TABLES[name].title}\n\n{text}")
             else:
-                print(f"{name}: {_drawn(name, store, asked.output)}")
+                print(f"{name}: {_draw(name, store, options.output)}")
     except KeyboardInterrupt:
         print(
-            f"\nstopped; results are in {asked.results}, and the same command goes on from there.",
+            f"\nstopped; results are in {options.results}, and the same command continues there.",
             file=sys.stderr,
         )
         return 130

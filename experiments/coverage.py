@@ -289,7 +289,7 @@ def controls(
     model = estimator(case).set_params(inverse_temperature=16.0).fit(X, y)
     m = len(y)
     risk, truth = min(model.gibbs_risk_, 1.0), gibbs(case, model, "sum").mean()
-    picked, wrong = _picked(evidence)
+    picked, wrong = _pick_model(evidence)
     return {
         "KL left out": bool(truth > pac_bayes_kl(risk, 0.0, m, delta)),
         "training rows as if sealed": bool(
@@ -303,7 +303,7 @@ def controls(
     }
 
 
-def _picked(evidence: Evidence) -> tuple[np.ndarray, int]:
+def _pick_model(evidence: Evidence) -> tuple[np.ndarray, int]:
     """Labels and number of errors of the model with the fewest errors on the sealed rows, among 200
     models drawn around the fitted one.
     """

@@ -21,7 +21,7 @@ from .methods import (
     POINTS,
     SYNTHETIC,
     TRUE,
-    drawn_anew,
+    is_redrawn,
     origin,
     own_search,
     parts_of,
@@ -30,7 +30,7 @@ from .methods import (
 from .store import Store
 
 # Okabe and Ito's color-blind-safe colors; shapes differ as well.
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
+BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#555555"
 SPLIT = 0
 
 
@@ -87,7 +87,7 @@ def _legend(figure: Any, axes: Any) -> None:
     )
 
 
-def _jumping(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _rows_with_jumps(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Seven linear pieces with jumps between them, which need a complex global model."""
     x = np.sort(rng.uniform(0.0, 7.0, 350))
     piece = np.minimum(x.astype(int), 6)
@@ -102,9 +102,12 @@ def figure1(store: Store) -> Any:
     rng = np.random.default_rng(0)
     figure, axes = _pair("Figure 1: a simple and a complex global model")
     simple = np.sort(rng.uniform(0.0, 7.0, 350))
-    sets = ((simple, 0.4 * simple - 1.0 + 0.3 * rng.standard_normal(350), 1), (*_jumping(rng), 25))
+    sets = (
+        (simple, 0.4 * simple - 1.0 + 0.3 * rng.standard_normal(350), 1),
+        (*_rows_with_jumps(rng), 25),
+    )
     for ax, (x, y, order) in zip(axes, sets, strict=True):
-        ax.scatter(x, y, s=6, color=GREY, label="rows")
+        ax.scatter(x, y, s=6, color=GRAY, label="rows")
         model = make_pipeline(PolynomialFeatures(order), LinearRegression()).fit(
             x[:, None] / 3.5 - 1, y
         )
@@ -130,7 +133,7 @@ def figure2(store: Store) -> Any:
 
     rng = np.random.default_rng(0)
     rng.uniform(0.0, 7.0, 350), rng.standard_normal(350)  # the rows of figure 1
-    x, y = _jumping(rng)
+    x, y = _rows_with_jumps(rng)
     points = [[k + 0.5] for k in range(7)]
     model = LocalMixtureRegressor(points_of_interest=points, standardize=False, random_state=0).fit(
         x[:, None], y
@@ -146,7 +149,7 @@ def figure2(store: Store) -> Any:
 def _whose(kind: str) -> str:
     return (
         " (new samples from the same distributions)"
-        if any(map(drawn_anew, _cases(kind)))
+        if any(map(is_redrawn, _cases(kind)))
         else " (the authors' samples)"
     )
 
@@ -182,13 +185,13 @@ def figure4(store: Store) -> Any:
 
 def _regions(ax: Any, model: Any) -> None:
     x1, x2 = np.meshgrid(np.linspace(-2.6, 2.6, 400), np.linspace(-1.6, 1.6, 260))
-    said = model.predict(np.column_stack([x1.ravel(), x2.ravel()])).reshape(x1.shape)
-    ax.contourf(x1, x2, said, levels=[-2, 0, 2], colors=[ORANGE, BLUE], alpha=0.16)
-    if said.min() < said.max():
-        ax.contour(x1, x2, said, levels=[0.0], colors="black", linewidths=0.8)
+    predicted = model.predict(np.column_stack([x1.ravel(), x2.ravel()])).reshape(x1.shape)
+    ax.contourf(x1, x2, predicted, levels=[-2, 0, 2], colors=[ORANGE, BLUE], alpha=0.16)
+    if predicted.min() < predicted.max():
+        ax.contour(x1, x2, predicted, levels=[0.0], colors="black", linewidths=0.8)
 
 
-def _classified(title: str, known: bool) -> Any:
+def _draw_classifiers(title: str, known: bool) -> Any:
     figure, axes = _pair(title)
     for ax, data, number in zip(axes, _cases("clf"), "12", strict=True):
         parts = parts_of(data, origin(data), SPLIT)
@@ -210,7 +213,9 @@ def _classified(title: str, known: bool) -> Any:
 
 
 def figure5(store: Store) -> Any:
-    return _classified("Figure 5: mixtures of local linear classifiers, known points", known=True)
+    return _draw_classifiers(
+        "Figure 5: mixtures of local linear classifiers, known points", known=True
+    )
 
 
 def figure6(store: Store) -> Any:
@@ -257,15 +262,15 @@ def figure7(store: Store) -> Any:
 
 
 def _draw_regression(ax: Any, model: Any, X: np.ndarray, y: np.ndarray, points: Any = None) -> None:
-    ax.scatter(X[:, 0], y, s=6, color=GREY, alpha=0.6, label="training rows")
+    ax.scatter(X[:, 0], y, s=6, color=GRAY, alpha=0.6, label="training rows")
     line = np.linspace(X.min(), X.max(), 2000)[:, None]
-    said, spoke = model.predict(line), model.apply(line)
-    ends = np.flatnonzero(np.diff(spoke)) + 1
+    predicted, used = model.predict(line), model.apply(line)
+    ends = np.flatnonzero(np.diff(used)) + 1
     for piece in np.split(np.arange(len(line)), ends):
-        outside = spoke[piece[0]] == len(model.localities_) or spoke[piece[0]] < 0
+        outside = used[piece[0]] == len(model.localities_) or used[piece[0]] < 0
         color, label = (ORANGE, "exterior model") if outside else (BLUE, "local models")
-        ax.plot(line[piece, 0], said[piece], color=color, linewidth=2.2, label=label)
-    low = min(float(y.min()), float(said.min()))
+        ax.plot(line[piece, 0], predicted[piece], color=color, linewidth=2.2, label=label)
+    low = min(float(y.min()), float(predicted.min()))
     step = 0.05 * (float(y.max()) - low)
     for k, locality in enumerate(model.localities_):
         left, right = locality.center[0] - locality.radius, locality.center[0] + locality.radius
@@ -285,7 +290,7 @@ def _draw_regression(ax: Any, model: Any, X: np.ndarray, y: np.ndarray, points: 
     ax.set(xlabel="$x$", ylabel="$y$")
 
 
-def _regressed(title: str, known: bool) -> Any:
+def _draw_regressors(title: str, known: bool) -> Any:
     figure, axes = _pair(title)
     for ax, data, number in zip(axes, _cases("reg"), "12", strict=True):
         parts = parts_of(data, origin(data), SPLIT)
@@ -299,17 +304,21 @@ def _regressed(title: str, known: bool) -> Any:
 
 
 def figure8(store: Store) -> Any:
-    return _regressed("Figure 8: mixtures of local linear regressors, known points", known=True)
+    return _draw_regressors(
+        "Figure 8: mixtures of local linear regressors, known points", known=True
+    )
 
 
 def figure9(store: Store) -> Any:
-    return _classified(
+    return _draw_classifiers(
         "Figure 9: mixtures of local linear classifiers, learned points", known=False
     )
 
 
 def figure10(store: Store) -> Any:
-    return _regressed("Figure 10: mixtures of local linear regressors, learned points", known=False)
+    return _draw_regressors(
+        "Figure 10: mixtures of local linear regressors, learned points", known=False
+    )
 
 
 # d, distance, eps, k, tau: the paper does not print its nine settings; these lie inside, at and
@@ -321,7 +330,7 @@ QMC_SETTINGS = [
 ]
 
 
-def sampled(
+def sample_upsilon(
     d: int,
     distance: float,
     eps: float,
@@ -357,7 +366,8 @@ def figure11(store: Store, repeats: int = 500) -> Any:
             (True, BLUE, 1.0, "quasi-random radii (Halton)"),
         ):
             values = [
-                sampled(d, distance, eps, shape, rate, size, repeats, quasi, size) for size in sizes
+                sample_upsilon(d, distance, eps, shape, rate, size, repeats, quasi, size)
+                for size in sizes
             ]
             ax.errorbar(
                 sizes + shift,

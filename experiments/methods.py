@@ -37,6 +37,7 @@ from motlm.datasets import (
     make_reg_case1,
     make_reg_case2,
 )
+from motlm.errors import StoppedEarlyWarning
 from motlm.preprocessing import Parts, prepare, three_parts
 
 from .store import Key, Record, versions
@@ -66,7 +67,7 @@ PUBLISHED_TEMPERATURES = np.arange(1.0, 5.1, 0.25)  # lambda': lambda is lambda'
 OPTIONAL = {"EBM": "interpret", "linear tree": "lineartree"}  # method: package
 
 
-def drawn_anew(data: str) -> bool:
+def is_redrawn(data: str) -> bool:
     """Whether the authors' own sample of a synthetic set is not available, so that a new one is
     drawn.
     """
@@ -75,7 +76,7 @@ def drawn_anew(data: str) -> bool:
 
 def origin(data: str) -> str:
     """The preparation of a synthetic set in the records: "none", or "recipe" for a new sample."""
-    return "recipe" if drawn_anew(data) else "none"
+    return "recipe" if is_redrawn(data) else "none"
 
 
 def rows_of_case(data: str, preparation: str) -> tuple[np.ndarray, np.ndarray]:
@@ -86,16 +87,16 @@ def rows_of_case(data: str, preparation: str) -> tuple[np.ndarray, np.ndarray]:
 def parts_of(data: str, preparation: str, split: int) -> Parts:
     if data in SYNTHETIC:
         return three_parts(*rows_of_case(data, preparation), split, stratify=data.startswith("clf"))
-    bunch = _loaded(data)
+    bunch = _load(data)
     return prepare(bunch.frame, bunch.target_names[0], split, protocol=preparation, task=bunch.task)
 
 
 @cache
-def _loaded(data: str) -> Any:
+def _load(data: str) -> Any:
     return load_keel(data, as_frame=True)
 
 
-def prepared_alike(key: Key) -> bool:
+def same_parts(key: Key) -> bool:
     """Whether both preparations give the same parts, as they do if variance inflation drops no
     column.
     """
@@ -144,7 +145,7 @@ def _estimator(classification: bool) -> Any:
     return LocalMixtureClassifier if classification else LocalMixtureRegressor
 
 
-def _said(model: Any) -> str:
+def _selection(model: Any) -> str:
     return f"lambda'={model.inverse_temperature_:g} n={len(model.localities_)}"
 
 
@@ -157,7 +158,7 @@ def own_search(parts: Parts, data: str, split: int, n: int | str, points: Any = 
         n, points_of_interest=points, random_state=split, **options
     )
     model.fit(parts.X[0], parts.y[0], X_val=parts.X[1], y_val=parts.y[1])
-    return Fitted(model, _said(model))
+    return Fitted(model, _selection(model))
 
 
 def paper_protocol(parts: Parts, data: str, split: int, n: int, points: Any = None) -> Fitted:
@@ -194,7 +195,7 @@ def paper_protocol(parts: Parts, data: str, split: int, n: int, points: Any = No
 # -- other methods ---------------------------------------------------------------------------------
 
 
-def _scaled(model: Any) -> TransformedTargetRegressor:
+def _scale_target(model: Any) -> TransformedTargetRegressor:
     return TransformedTargetRegressor(model, transformer=StandardScaler())
 
 
@@ -227,14 +228,16 @@ def _gaussian_svm(parts: Parts, split: int) -> Fitted:
 
 
 def _linear_svr(parts: Parts, split: int) -> Fitted:
-    return best(((f"C={c:g}", _scaled(SVR(C=c, kernel="linear"))) for c in PENALTIES[:4]), parts)
+    return best(
+        ((f"C={c:g}", _scale_target(SVR(C=c, kernel="linear"))) for c in PENALTIES[:4]), parts
+    )
 
 
 def _gaussian_svr(parts: Parts, split: int) -> Fitted:
-    return best(((f"C={c:g}", _scaled(SVR(C=c))) for c in PENALTIES[1:]), parts)
+    return best(((f"C={c:g}", _scale_target(SVR(C=c))) for c in PENALTIES[1:]), parts)
 
 
-def _clustered(model: Any) -> Callable[[Parts, int], Fitted]:
+def _linear_in_clusters(model: Any) -> Callable[[Parts, int], Fitted]:
     def run(parts: Parts, split: int) -> Fitted:
         return best(((f"K={k}", model(k, random_state=split)) for k in range(1, 6)), parts)
 
@@ -281,7 +284,7 @@ CLASSIFIERS: dict[str, Callable[[Parts, int], Fitted]] = {
     "logistic regression": lambda parts, split: best(
         ((f"C={c:g}", LogisticRegression(C=c, max_iter=1000)) for c in PENALTIES[:5]), parts
     ),
-    "KMeans + linear": _clustered(ClusteredLinearClassifier),
+    "KMeans + linear": _linear_in_clusters(ClusteredLinearClassifier),
     "tree, depth 4": _single(lambda split: DecisionTreeClassifier(max_depth=4, random_state=split)),
     "random forest": _single(lambda split: RandomForestClassifier(200, random_state=split)),
     "HistGradientBoosting": _single(
@@ -297,7 +300,7 @@ REGRESSORS: dict[str, Callable[[Parts, int], Fitted]] = {
     "ridge": lambda parts, split: best(
         ((f"alpha={a:g}", Ridge(alpha=a)) for a in PENALTIES[:5]), parts
     ),
-    "KMeans + linear": _clustered(ClusteredLinearRegressor),
+    "KMeans + linear": _linear_in_clusters(ClusteredLinearRegressor),
     "tree, depth 4": _single(lambda split: DecisionTreeRegressor(max_depth=4, random_state=split)),
     "random forest": _single(lambda split: RandomForestRegressor(200, random_state=split)),
     "HistGradientBoosting": _single(
@@ -323,7 +326,7 @@ def unusable(method: str) -> str:
     return ""
 
 
-def _fitted(key: Key, parts: Parts) -> Fitted:
+def _fit(key: Key, parts: Parts) -> Fitted:
     """Methods of the mixture are named "motlm n=2", "protocol n=2", "motlm auto", "motlm known 2",
     "protocol known 2".
     """
@@ -343,14 +346,16 @@ def _fitted(key: Key, parts: Parts) -> Fitted:
 
 def compute(key: Key) -> Record:
     parts = parts_of(key.data, key.preparation, key.split)
-    with warnings.catch_warnings(
-        record=True
-    ) as said:  # localities without rows, and solvers stopped by the published rule
+    # warnings of localities without rows, and of solvers stopped by the published rule
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         began = time.perf_counter()
-        fitted = _fitted(key, parts)
+        fitted = _fit(key, parts)
         seconds = time.perf_counter() - began
-        if any(str(one.message).startswith("interrupted") for one in said):
+        if any(
+            isinstance(one.message, StoppedEarlyWarning) and one.message.interrupted
+            for one in caught
+        ):
             # the model is the best found so far, not the result of a complete run
             raise KeyboardInterrupt
         train, valid, test = (

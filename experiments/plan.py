@@ -32,7 +32,7 @@ def _keys(data: Iterable[str], preparation: str, methods: Iterable[str], splits:
     ]
 
 
-def known(kind: str, splits: int) -> list[Key]:
+def known_points(kind: str, splits: int) -> list[Key]:
     """Synthetic sets of a kind ("clf", "reg") with known points: the mixture, SVMs or SVRs."""
     keys = []
     for data in SYNTHETIC:
@@ -46,7 +46,7 @@ def known(kind: str, splits: int) -> list[Key]:
     return keys
 
 
-def learned(kind: str, splits: int) -> list[Key]:
+def learned_points(kind: str, splits: int) -> list[Key]:
     keys = []
     for data in SYNTHETIC:
         if data.startswith(kind):
@@ -56,7 +56,7 @@ def learned(kind: str, splits: int) -> list[Key]:
     return keys
 
 
-def real(task: str, splits: int) -> list[Key]:
+def real_sets(task: str, splits: int) -> list[Key]:
     """motlm's search in both preparations, the paper's protocol and the baselines of its table."""
     keys = _keys(SETS[task], "paper", [f"protocol {size}" for size in SIZES[task]], splits)
     for preparation in PREPARATIONS:

@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 
 from motlm.datasets import data_folder
 
-from .methods import compute, prepared_alike
+from .methods import compute, same_parts
 from .store import Key, Record, Store
 
 GUESS = {
@@ -65,7 +65,7 @@ class Progress:
         slow = key.method.startswith("protocol")
         return (1, key.split, self._expected(key)) if slow else (0, 0, -self._expected(key))
 
-    def done(self, key: Key, record: Record | None, error: str) -> None:
+    def advance(self, key: Key, record: Record | None, error: str) -> None:
         del self.left[key]
         if record is None:
             self.failed += 1
@@ -141,10 +141,10 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
     twins = {
         key: replace(key, preparation="paper")
         for key in missing
-        if key.preparation == "sound" and prepared_alike(key)
+        if key.preparation == "sound" and same_parts(key)
     }
-    asked = set(keys)
-    missing = [key for key in missing if twins.get(key) not in asked]
+    wanted = set(keys)
+    missing = [key for key in missing if twins.get(key) not in wanted]
     progress = Progress(store, missing, jobs, 3600 * protocol_hours)
     missing.sort(key=progress.order)
     began: list[float] = []
@@ -170,7 +170,7 @@ def complete(store: Store, keys: list[Key], jobs: int, protocol_hours: float) ->
         for key, record, error in attempts:
             if record is not None:
                 store.add(record)
-            progress.done(key, record, error)
+            progress.advance(key, record, error)
     finally:
         progress.close()
     for key, twin in twins.items():

@@ -45,11 +45,11 @@ def _field(name: str) -> Callable[[Record], float | None]:
     return lambda one: getattr(one, name)
 
 
-def _printed(value: float, scale: float, digits: int) -> str:
+def _format(value: float, scale: float, digits: int) -> str:
     return f"{scale * value:.{digits}f}"
 
 
-def paired(ours: Sequence[Record], theirs: Sequence[Record], scale: float) -> str:
+def compare(ours: Sequence[Record], theirs: Sequence[Record], scale: float) -> str:
     """Mean difference over common splits, and numbers of splits with better/equal/worse scores."""
     other = {one.split: one.test for one in theirs}
     gaps = np.array([one.test - other[one.split] for one in ours if one.split in other])
@@ -82,9 +82,9 @@ def synthetic_scores(store: Store, kind: str) -> str:
             row = [f"{CASES[data]}, {PART_NAMES[part]}"]
             for one in machines:
                 if one in published.KNOWN[data]:
-                    row.append(_printed(published.KNOWN[data][one][j], scale, digits))
+                    row.append(_format(published.KNOWN[data][one][j], scale, digits))
                 row.append(cell(store.of(data, origin(data), one), scale, pick))
-            row.append(_printed(published.KNOWN[data]["mixture"][j], scale, digits))
+            row.append(_format(published.KNOWN[data]["mixture"][j], scale, digits))
             row += [
                 cell(store.of(data, origin(data), f"{who} known {TRUE[data]}"), scale, pick)
                 for who in ("protocol", "motlm")
@@ -125,7 +125,7 @@ def synthetic_learned(store: Store, kind: str) -> str:
                 rows.append(
                     [
                         f"{CASES[data]}, {PART_NAMES[part]}",
-                        _printed(published.LEARNED[data][j], scale, digits),
+                        _format(published.LEARNED[data][j], scale, digits),
                         *ours,
                     ]
                 )
@@ -136,7 +136,7 @@ def synthetic_learned(store: Store, kind: str) -> str:
     )
 
 
-def real(store: Store, task: str) -> str:
+def real_sets(store: Store, task: str) -> str:
     """Tables 9 and 10: one row for each data set and column of the paper's table."""
     scale, digits = (100.0, 2) if task == "classification" else (1.0, 2)
     header = [
@@ -152,7 +152,7 @@ def real(store: Store, task: str) -> str:
         first = f"**{TITLES[data]}**"
         for column in (*plan.SIZES[task], "auto"):
             value = published.REAL[data].get(column)
-            printed = "" if value is None else _printed(value, scale, digits)
+            printed = "" if value is None else _format(value, scale, digits)
             ours = [
                 cell(store.of(data, preparation, f"{who} {column}"), scale, _test)
                 for who, preparation in (
@@ -188,7 +188,7 @@ def _rivals(store: Store, task: str) -> str:
                 for preparation in plan.PREPARATIONS
             ]
             gaps = [
-                paired(
+                compare(
                     store.of(data, preparation, "motlm auto"),
                     store.of(data, preparation, rival),
                     scale,
@@ -199,7 +199,7 @@ def _rivals(store: Store, task: str) -> str:
                 [
                     first,
                     rival,
-                    "" if value is None else _printed(value, scale, digits),
+                    "" if value is None else _format(value, scale, digits),
                     *ours,
                     *gaps,
                 ]
@@ -232,7 +232,7 @@ def peers(store: Store) -> str:
                 found = [store.of(data, preparation, name) for name in ("motlm auto", *every)]
                 means = [_mean(some, scale) for some in found]
                 rows.append([TITLES[data], *means])
-                gaps.append([TITLES[data], *(paired(found[0], some, scale) for some in found[1:])])
+                gaps.append([TITLES[data], *(compare(found[0], some, scale) for some in found[1:])])
             text += grid(header, rows) + "\n"
             text += (
                 "The mixture minus each, and numbers of splits where it is better/equal/worse:\n\n"
@@ -271,11 +271,11 @@ def verdicts(store: Store) -> str:
             continue
         top = max(sizes, key=lambda size: means[size])
         svr = columns.get("Gaussian SVR")
-        row = [TITLES[data], _printed(best, scale, 2)]
+        row = [TITLES[data], _format(best, scale, 2)]
         row += [cell(ours["auto"], scale, _test), _as_good(means["auto"], best, scale)]
         row += [f"{cell(ours[top], scale, _test)}, {top}", _as_good(means[top], best, scale)]
         row += (
-            ["", ""] if svr is None else [_printed(svr, 1.0, 2), _as_good(means["auto"], svr, 1.0)]
+            ["", ""] if svr is None else [_format(svr, 1.0, 2), _as_good(means["auto"], svr, 1.0)]
         )
         rows.append(row)
     header = [
@@ -298,16 +298,18 @@ def _as_good(ours: float, theirs: float, scale: float) -> str:
 
 def fewer(store: Store, task: str) -> str:
     """How often a fit ended with fewer localities than requested, since some contained no rows."""
-    asked = [
+    requested = [
         one
         for one in store.records.values()
         if one.data in plan.SETS[task] and one.method.startswith("motlm n=")
     ]
-    less = [one for one in asked if int(one.chosen.split("n=")[1]) < int(one.method.split("n=")[1])]
+    less = [
+        one for one in requested if int(one.chosen.split("n=")[1]) < int(one.method.split("n=")[1])
+    ]
     if not less:
         return ""
     names = ", ".join(sorted({TITLES[one.data] for one in less}))
     return (
-        f"In {len(less)} of {len(asked)} fits of motlm with a given n, localities without any row"
-        f" were dropped ({names}).\n"
+        f"In {len(less)} of {len(requested)} fits of motlm with a given n, localities without any"
+        f" row were dropped ({names}).\n"
     )

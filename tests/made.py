@@ -68,7 +68,7 @@ class Described(GivenCenters):
         return sizes.sum(axis=1) if locus.norm == "manhattan" else sizes.max(axis=1, initial=0.0)
 
 
-def described(model: Any, places: tuple[Locus, ...], rng: np.random.Generator) -> Any:
+def place_at(model: Any, places: tuple[Locus, ...], rng: np.random.Generator) -> Any:
     """The estimator with such localities."""
     points = np.zeros((len(places), len(model.mixture_.inputs.varies)))
     for point, locus in zip(points, places, strict=True):

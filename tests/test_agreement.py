@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import in_browser, open_pages
-from made import described, with_localities
+from made import place_at, with_localities
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.datasets import make_clf_case1
@@ -45,7 +45,7 @@ class Case:
             return self.rows
         return pd.DataFrame(self.rows, columns=[f"x{j}" for j in range(self.rows.shape[1])])
 
-    def expected(self) -> Any:
+    def predict(self) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # categories that fit did not see
             return self.model.predict(self.rows)
@@ -146,7 +146,7 @@ def of_loci(kind: str, overlap: str, *places: Locus) -> Case:
     refused = {}
     if any(locus.norm == "chebyshev" for locus in places):
         refused = {"sqlite": MAXIMUM, "duckdb": MAXIMUM}
-    return Case(described(model, places, rng), X, y, X[:200], refused)
+    return Case(place_at(model, places, rng), X, y, X[:200], refused)
 
 
 def locus(norm: str, columns: list[int], radius: float, weight: list[float] | None = None) -> Locus:
@@ -260,7 +260,7 @@ LANGUAGES = {
 
 
 def agree(found: list[Any], case: Case) -> None:
-    expected = case.expected()
+    expected = case.predict()
     if hasattr(case.model, "classes_"):
         assert found == expected.tolist()
     else:

@@ -87,7 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- fit -------------------------------------------------------------------------------------------
 
 
-def test_fit_says_what_it_does(folder: Path, tmp_path: Path) -> None:
+def test_fit_prints_what_it_does(folder: Path, tmp_path: Path) -> None:
     report, model = tmp_path / "r.html", tmp_path / "m.json"
     base = ["fit", folder / "data.csv", *ROLES, *FAST]
     result = run(*base, "--model", model, "--report", report)
@@ -138,7 +138,7 @@ def test_fit_with_points_and_weights(folder: Path, tmp_path: Path) -> None:
     assert "no certificate: it needs rows without weights" in out
 
 
-def test_missing_values_are_an_error_unless_told(tmp_path: Path) -> None:
+def test_missing_values_are_an_error_unless_chosen_otherwise(tmp_path: Path) -> None:
     frame = clients()
     frame.loc[3, "age"] = np.nan
     frame.loc[5, "region"] = None
@@ -178,8 +178,8 @@ def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_
     )
     new.to_csv(tmp_path / "new.csv", index=False)
     run("predict", tmp_path / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
-    said = pd.read_csv(tmp_path / "o.csv", dtype={"probability of yes": str})
-    assert said["note"].fillna("").str.contains("no value in column .*, replaced by").tolist() == [
+    shown = pd.read_csv(tmp_path / "o.csv", dtype={"probability of yes": str})
+    assert shown["note"].fillna("").str.contains("no value in column .*, replaced by").tolist() == [
         False,
         True,
         True,
@@ -198,11 +198,13 @@ def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_
     )
     whole.loc[4, "owner"] = fill["owner"]
     chance = probabilities(model, whole, model.table_.calibration)[:, 1]
-    np.testing.assert_array_equal([float(text) for text in said["probability of yes"]], chance)
-    told = run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 1)
-    assert f"row 1: no value in column 'age', replaced by {median:.6g}" in told.stderr
-    told = run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 1, "--json")
-    assert json.loads(told.stdout)["note"] == f"no value in column 'age', replaced by {median:.6g}"
+    np.testing.assert_array_equal([float(text) for text in shown["probability of yes"]], chance)
+    printed = run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 1)
+    assert f"row 1: no value in column 'age', replaced by {median:.6g}" in printed.stderr
+    printed = run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 1, "--json")
+    assert (
+        json.loads(printed.stdout)["note"] == f"no value in column 'age', replaced by {median:.6g}"
+    )
 
 
 def test_sealed_rows_decide_nothing(tmp_path: Path) -> None:
@@ -250,8 +252,8 @@ def test_columns_that_are_nearly_numbers(tmp_path: Path) -> None:
     base = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", *FAST]
     words = f"column 'age' holds numbers, except for 1 values such as 'n/k' in row {first[3]}"
     assert words in run(*base, code=2).output
-    said = run(*base[:-4], "--drop", "loss,client,age", "--categories", "code", *FAST).output
-    assert "code: 3 categories" in said
+    shown = run(*base[:-4], "--drop", "loss,client,age", "--categories", "code", *FAST).output
+    assert "code: 3 categories" in shown
     assert "--categories 'cod' is not a column" in run(*base, "--categories", "cod", code=2).output
 
 
@@ -332,6 +334,11 @@ def test_outputs_are_looked_at_before_any_work(folder: Path, tmp_path: Path) -> 
     assert "cannot be written" in run(*base, "--model", tmp_path / "file" / "m.json", code=2).output
     both = run("fit", "-", "--points", "-", "--target", "default", code=2, stdin=b"a,b\n").output
     assert "cannot both come from standard input" in both
+    (tmp_path / "points.csv").write_text("age,income,region,owner\n")
+    assert (
+        "points.csv has no rows; write one typical case in each row, or leave out --points"
+        in run(*base, "--points", tmp_path / "points.csv", code=2).output
+    )
     assert (
         "is neither auto nor a whole number from 0 on"
         in run(*base, "--localities", "-1", code=2).output
@@ -362,31 +369,31 @@ def test_columns_that_would_be_thousands_of_categories(
 
 def test_columns_that_are_remarked(tmp_path: Path) -> None:
     clients().assign(number=range(240), same="EUR").to_csv(tmp_path / "d.csv", index=False)
-    said = run("fit", tmp_path / "d.csv", *ROLES, *FAST).output
+    shown = run("fit", tmp_path / "d.csv", *ROLES, *FAST).output
     assert (
         "(all different and increasing: if it numbers the rows, name it in --id or --drop it)"
-        in said
+        in shown
     )
-    assert "same: 1 category: EUR (always the same: ignored)" in said
-    assert "nothing was saved: --model" in said
+    assert "same: 1 category: EUR (always the same: ignored)" in shown
+    assert "nothing was saved: --model" in shown
 
 
 def test_summary_in_sentences(folder: Path, tmp_path: Path) -> None:
     base = ["fit", folder / "data.csv", *ROLES, "--time-limit", "20s"]
-    said = run(
+    shown = run(
         *base, "--localities", "1", "--population", "clients of 2027", "--delta", "0.1"
     ).stdout
-    assert "a positive score means yes, a negative one no" in said
-    assert "    score = " in said
-    assert " about " in said or " = north in " in said or " = south in " in said
-    assert "on at most" in said
-    assert "of clients of 2027" in said
+    assert "a positive score means yes, a negative one no" in shown
+    assert "    score = " in shown
+    assert " about " in shown or " = north in " in shown or " = south in " in shown
+    assert "on at most" in shown
+    assert "of clients of 2027" in shown
     clients()[["age", "income", "region", "owner"]][:1].to_csv(tmp_path / "points.csv", index=False)
     one = clients().iloc[0]
-    said = run(*base, "--points", tmp_path / "points.csv").stdout
+    shown = run(*base, "--points", tmp_path / "points.csv").stdout
     assert (
         f"around the typical case age = {one['age']:.4g}, income = {one['income']:.4g}, region ="
-        f" {one['region']}" in said
+        f" {one['region']}" in shown
     )
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
@@ -498,24 +505,24 @@ def test_other_formats(kind: str, folder: Path, tmp_path: Path) -> None:
 # -- predict ---------------------------------------------------------------------------------------
 
 
-def test_predict_says_what_the_model_says(
+def test_predict_writes_what_the_model_predicts(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "deep" / "out.csv"
     run("predict", folder / "m.json", folder / "data.csv", "-o", out, "--id", "client")
-    said = pd.read_csv(out, dtype={"probability of yes": str})
+    shown = pd.read_csv(out, dtype={"probability of yes": str})
     model = library.load(folder / "m.json")
     X = pd.read_csv(folder / "data.csv")[list(model.feature_names_in_)]
-    assert said["client"].tolist() == [f"c{i}" for i in range(240)]
-    assert said["prediction"].tolist() == model.predict(X).tolist()
+    assert shown["client"].tolist() == [f"c{i}" for i in range(240)]
+    assert shown["prediction"].tolist() == model.predict(X).tolist()
     slope, intercept = model.table_.calibration
     chance = expit(slope * model.decision_function(X) + intercept)
-    np.testing.assert_array_equal([float(text) for text in said["probability of yes"]], chance)
-    assert (said["model_used"] == "exterior").sum() == (
+    np.testing.assert_array_equal([float(text) for text in shown["probability of yes"]], chance)
+    assert (shown["model_used"] == "exterior").sum() == (
         model.apply(X) == len(model.localities_)
     ).sum()
-    assert ((said["ambiguous"] == "yes") == model.ambiguous(X)).all()
-    assert said["reason"].isna().all()
+    assert ((shown["ambiguous"] == "yes") == model.ambiguous(X)).all()
+    assert shown["reason"].isna().all()
     monkeypatch.setattr("motlm.cli._predict.CHUNK", 7)
     again = tmp_path / "again.csv"
     run("predict", folder / "m.json", folder / "data.csv", "-o", again, "--id", "client")
@@ -548,8 +555,8 @@ def test_rows_that_cannot_be_scored(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     result = run("predict", folder / "m.json", tmp_path / "d.csv", "-o", out, code=3)
     assert f"6 rows written to {out}, of which 3 could not be scored" in result.output
-    said = pd.read_csv(out)
-    assert said["reason"].fillna("").tolist() == [
+    shown = pd.read_csv(out)
+    assert shown["reason"].fillna("").tolist() == [
         "",
         "column 'age': 'old' is not a number",
         "no value in column 'age'",
@@ -557,7 +564,7 @@ def test_rows_that_cannot_be_scored(folder: Path, tmp_path: Path) -> None:
         "column 'income': 'inf' is not a number",
         "",
     ]
-    assert said["prediction"].notna().tolist() == [True, False, False, True, False, True]
+    assert shown["prediction"].notna().tolist() == [True, False, False, True, False, True]
     frame.drop(columns="age").to_csv(tmp_path / "less.csv", index=False)
     assert (
         "has no column 'age'"
@@ -615,8 +622,8 @@ def test_tables_from_standard_input_and_packed_ones(folder: Path, tmp_path: Path
         "standard input could not be unpacked"
         in run("predict", folder / "m.json", "-", stdin=bytes(packed), code=2).output
     )
-    told = run("fit", "-", *ROLES, *FAST, stdin=text)
-    assert "standard input: 240 rows, 7 columns (comma-separated, utf-8)" in told.stderr
+    printed = run("fit", "-", *ROLES, *FAST, stdin=text)
+    assert "standard input: 240 rows, 7 columns (comma-separated, utf-8)" in printed.stderr
     frame.set_index("client").to_parquet(tmp_path / "index.parquet")
     named = run("predict", folder / "m.json", tmp_path / "index.parquet", "--id", "client").stdout
     assert named == expected
@@ -627,8 +634,8 @@ def test_tables_from_pipes(folder: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     write = f"cat {folder / 'data.csv'} > {tmp_path / 'pipe'}"
     with subprocess.Popen(["sh", "-c", write]):
-        said = run("predict", folder / "m.json", tmp_path / "pipe").stdout
-    assert said == run("predict", folder / "m.json", folder / "data.csv").stdout
+        shown = run("predict", folder / "m.json", tmp_path / "pipe").stdout
+    assert shown == run("predict", folder / "m.json", folder / "data.csv").stdout
 
 
 def test_predict_as_json(folder: Path) -> None:
@@ -670,10 +677,10 @@ def test_probabilities_are_calibrated(tmp_path: Path) -> None:
     assert log_loss(truth, chance) < best + 0.05
     model = library.load(tmp_path / "m.json")
     assert log_loss(truth, model.predict_proba(table[["a", "b", "c"]][1500:])[:, 1]) > best + 0.2
-    told = json.loads(
+    printed = json.loads(
         run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 5, "--json").stdout
     )
-    assert told["probabilities"]["yes"] == pytest.approx(chance[5], abs=1e-12)
+    assert printed["probabilities"]["yes"] == pytest.approx(chance[5], abs=1e-12)
     assert (
         "probability of yes: "
         in run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 5).stdout
@@ -788,6 +795,7 @@ def test_report_and_certify(folder: Path, tmp_path: Path) -> None:
 def test_demo_and_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = run("demo", "-o", tmp_path / "demo").output
     assert "locality 2" in out
+    assert "% of the rows" in out  # it explains all rows, not only the sealed ones
     assert (tmp_path / "demo" / "report.html").exists()
     assert (tmp_path / "demo" / "model.json").exists()
     assert "exists" in run("demo", "-o", tmp_path / "demo", code=2).output
@@ -836,9 +844,9 @@ def test_exit_codes_of_pipes_and_interrupts(folder: Path, tmp_path: Path) -> Non
     ) as waiting:
         time.sleep(8)
         waiting.send_signal(signal.SIGINT)
-        told = waiting.stderr.read().decode()
+        printed = waiting.stderr.read().decode()
     assert waiting.returncode == 130
-    assert told.strip() == "motlm: interrupted"
+    assert printed.strip() == "motlm: interrupted"
     assert not out.exists()
 
 
@@ -978,16 +986,16 @@ def test_bugs_are_a_traceback_and_exit_code_1(
         assert words in last
 
 
-def test_what_is_said_of_errors_and_warnings() -> None:
+def test_texts_of_errors_and_warnings() -> None:
     """The advice is that of the command line."""
-    told = {
+    printed = {
         StoppedEarlyWarning: "It was so.",
         EmptyLocalityWarning: "It was so. Ask for fewer with --localities.",
         IdentifierWarning: "It was so. Name it in --id, or --drop it.",
         MotlmWarning: "It was so.",
         MotlmError: "It was so. Write Python.",
     }
-    for kind, words in told.items():
+    for kind, words in printed.items():
         assert describe(kind("It was so.", "Write Python.")) == words
     assert describe(OSError(28, "No space left", "/x")) == "/x: No space left"
     assert describe(OSError("first\n  second\n")) == "first second"
@@ -1004,21 +1012,21 @@ def test_warnings_are_notes_each_once(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_time_limit_is_a_note_without_python(folder: Path) -> None:
-    told = run("fit", folder / "data.csv", *ROLES, "--time-limit", "0.1s").stderr
-    assert "best found so far" in told
-    assert "warm_start" not in told
+    printed = run("fit", folder / "data.csv", *ROLES, "--time-limit", "0.1s").stderr
+    assert "best found so far" in printed
+    assert "warm_start" not in printed
 
 
 def test_unknown_categories_are_noted_once(folder: Path, tmp_path: Path) -> None:
     """In the column note, and not by a warning of the library as well."""
     clients(6).assign(region="moon").to_csv(tmp_path / "d.csv", index=False)
-    told = run("predict", folder / "m.json", tmp_path / "d.csv").stderr.splitlines()
-    assert told == [
+    printed = run("predict", folder / "m.json", tmp_path / "d.csv").stderr.splitlines()
+    assert printed == [
         "6 rows",
         "6 rows have missing values or unknown categories: see the column note",
     ]
-    told = run("explain", folder / "m.json", tmp_path / "d.csv", "--row", 2).stderr.splitlines()
-    assert told == [
+    printed = run("explain", folder / "m.json", tmp_path / "d.csv", "--row", 2).stderr.splitlines()
+    assert printed == [
         "1 rows were read with a note; the first is row 2: column 'region': the category 'moon' is"
         " unknown to the model"
     ]
@@ -1028,8 +1036,8 @@ def test_unknown_categories_of_sealed_rows_are_noted_once(tmp_path: Path) -> Non
     frame = clients()
     frame.loc[split(240, 0.3, 0)[1][:2], "region"] = "moon"
     frame.to_csv(tmp_path / "d.csv", index=False)
-    told = run("fit", tmp_path / "d.csv", *ROLES, *FAST).stderr
-    assert told.count("'moon'") == 1
+    printed = run("fit", tmp_path / "d.csv", *ROLES, *FAST).stderr
+    assert printed.count("'moon'") == 1
 
 
 def test_defaults_are_those_of_python(folder: Path) -> None:

@@ -166,7 +166,7 @@ BROKEN = {
     ),
     "inputs twice": (
         GOOD.replace("@outputs", "@inputs Age\n@outputs"),
-        "line 7: @inputs stands in the header twice",
+        "line 7: @inputs occurs twice in the header",
     ),
     "no output": (
         GOOD.replace("@outputs Default", "").replace("Region\n", "Region, Default\n"),
@@ -179,7 +179,7 @@ BROKEN = {
     "no attributes": ("@relation x\n@data\n1\n", "line 2: @data without an @attribute above it"),
     "quotes": (
         GOOD.replace("'far away, east',no", "'far away, east,no"),
-        "line 14: values that cannot be told apart",
+        "line 14: values that cannot be separated",
     ),
 }
 
@@ -361,11 +361,11 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                asked = self.headers.get("Range")
-                outer.ranges.append(asked)
+                requested = self.headers.get("Range")
+                outer.ranges.append(requested)
                 begin = (
-                    int(asked.removeprefix("bytes=").removesuffix("-"))
-                    if asked and outer.honors_ranges
+                    int(requested.removeprefix("bytes=").removesuffix("-"))
+                    if requested and outer.honors_ranges
                     else 0
                 )
                 if outer.status != 200:

@@ -114,9 +114,9 @@ def test_tables_show_means_and_pairs(tmp_path: Path) -> None:
         store.add(record(method="least squares", split=i, test=0.7 if i else 0.9))
     for i in range(2):
         store.add(record(method="protocol n=2", split=i, test=0.6))
-    text = tables.real(store, "regression")
+    text = tables.real_sets(store, "regression")
     assert "0.805 ± 0.005" in text
-    assert "0.600 ± 0.000 (2)" in text  # fewer than ten splits are said
+    assert "0.600 ± 0.000 (2)" in text  # fewer than ten splits are predicted
     assert "+0.085 (9/0/1)" in text
     assert "| 0.75 |" in text
     assert "0.805" in tables.peers(store)
@@ -126,10 +126,10 @@ def test_tables_show_means_and_pairs(tmp_path: Path) -> None:
         store
     )
     store.add(replace(record(method="motlm n=3"), chosen="lambda'=1 n=2"))
-    assert "In 1 of 11 fits" in tables.real(store, "regression")
+    assert "In 1 of 11 fits" in tables.real_sets(store, "regression")
     store.add(record(method="EBM"))
     assert "0.800 (1)" in tables.peers(store)
-    assert tables.paired([], [], 1.0) == ""
+    assert tables.compare([], [], 1.0) == ""
 
 
 def test_failures_are_said_and_tried_again(
@@ -216,10 +216,10 @@ def test_interrupted_fits_are_not_recorded(shared_data: Path, tmp_path: Path) ->
 
 def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--list", "--results", str(tmp_path / "none.csv")]) == 0
-    said = capsys.readouterr().out
-    assert "table10" in said
-    assert "figure11" in said
-    assert "(0 of" in said
+    predicted = capsys.readouterr().out
+    assert "table10" in predicted
+    assert "figure11" in predicted
+    assert "(0 of" in predicted
 
 
 def test_ctrl_c(
@@ -243,7 +243,7 @@ def test_ctrl_c(
         )
         == 130
     )
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -306,7 +306,7 @@ def test_cases_are_drawn_anew_where_the_authors_draws_are_not(
     one = methods.compute(Key("reg_case2", "recipe", "least squares", 0))
     with pytest.raises(FileNotFoundError, match=r"no .*reg_case2\.csv"):
         methods.compute(Key("reg_case2", "none", "least squares", 0))
-    assert plan.learned("reg", 1)[0].preparation == "recipe"
+    assert plan.learned_points("reg", 1)[0].preparation == "recipe"
     assert abs(one.test) < 0.1
     methods.parts_of.cache_clear()
 
@@ -327,7 +327,7 @@ def test_sampled_radii_agree_with_the_exact_value() -> None:
     setting = figures.QMC_SETTINGS[4]
     d, distance, eps, shape, rate = setting
     exact = float(upsilon(np.array([distance]), d, eps, shape, rate)[0])
-    random, quasi = (figures.sampled(*setting, 60, 200, kind, 0) for kind in (False, True))
+    random, quasi = (figures.sample_upsilon(*setting, 60, 200, kind, 0) for kind in (False, True))
     assert random.mean() == pytest.approx(exact, abs=4 * random.std() / np.sqrt(200))
     assert quasi.std() < 0.4 * random.std()
 
@@ -344,7 +344,9 @@ def test_limits_of_coverage() -> None:
     "case", [coverage.CASES[0], coverage.CASES[-1]], ids=lambda case: case.name
 )
 @pytest.mark.filterwarnings("ignore:no training row belongs")
-def test_true_risks_are_those_of_the_law(case: coverage.Case, rng: np.random.Generator) -> None:
+def test_true_risks_are_those_of_the_distribution(
+    case: coverage.Case, rng: np.random.Generator
+) -> None:
     """Rows drawn from the law have the risk that the sums say."""
     many = replace(case, n_rows=200_000)
     X, y = coverage.draw(many, rng)
@@ -358,8 +360,10 @@ def test_true_risks_are_those_of_the_law(case: coverage.Case, rng: np.random.Gen
             coverage.gibbs(case, model).mean() <= coverage.gibbs(case, model, "sum").mean() + 1e-12
         )
     else:
-        said = model.predict(coverage.LINE)[:, None]
-        truth = np.mean(np.abs(said - coverage.CURVE[:, None] - case.noise * coverage.NOISE) > 0.5)
+        predicted = model.predict(coverage.LINE)[:, None]
+        truth = np.mean(
+            np.abs(predicted - coverage.CURVE[:, None] - case.noise * coverage.NOISE) > 0.5
+        )
         seen = np.mean(np.abs(model.predict(X) - y) > 0.5)
     assert seen == pytest.approx(truth, abs=4 * np.sqrt(0.25 / len(y)))
 

@@ -534,12 +534,12 @@ def test_whole_numbers_by_enumeration(rng: np.random.Generator) -> None:
     y = np.where(X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.normal(size=300) > 0.2, 1, -1)
     model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
     every = np.array([(a, b) for a in range(-20, 21) for b in range(-20, 21)], dtype=float)
-    said = model.predict(every)
+    labels = model.predict(every)
     inverse = model.mixture_.inputs.units.inverse_scale
     for x in X[:20]:
         one = counterfactual(model, x, integer=["x0", "x1"])
         away = np.linalg.norm((every - x) * inverse, axis=1)
-        away[said == model.predict(x[None])[0]] = np.inf
+        away[labels == model.predict(x[None])[0]] = np.inf
         assert one.distance == pytest.approx(away.min())
 
 
@@ -633,11 +633,11 @@ def test_changes_around_other_balls() -> None:
     model.fit(X, y)
     rng = np.random.default_rng(0)
     sample = rng.uniform(-4, 4, size=(200_000, 2))
-    said, who = model.predict(sample), model.apply(sample)
+    labels, used = model.predict(sample), model.apply(sample)
     detours = 0
     for x in X[:60]:
         one = counterfactual(model, x)
-        fits = (said != model.predict(x[None])[0]) & (who == model.apply(x[None])[0])
+        fits = (labels != model.predict(x[None])[0]) & (used == model.apply(x[None])[0])
         nearest = np.linalg.norm(sample[fits] - x, axis=1).min() if fits.any() else np.inf
         if one.found:
             detours += not one.exact
@@ -670,10 +670,10 @@ def test_unknown_categories_stay(table, mixed) -> None:
             with pytest.raises(ValueError, match="'east'"):
                 counterfactual(model, row, fixed=["region"])
             continue
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             one = counterfactual(model, row, fixed=["region"])
-        assert len(told) == (rule == "warn")  # once, not at each trial
+        assert len(warned) == (rule == "warn")  # once, not at each trial
         assert one.found
         assert one.after["region"] == "east"
 
@@ -752,7 +752,7 @@ def test_a_row_by_itself(table) -> None:
     assert str(explain_local(model, frame[:2])).count("decided by") == 2
 
 
-def test_text_in_arrays_is_told(table) -> None:
+def test_text_in_arrays_is_refused(table) -> None:
     frame, y = table
     with pytest.raises(
         ValueError, match=r"(?s)X is an array that holds text .*set_output\(transform=.pandas.\)"
@@ -800,6 +800,13 @@ def test_old_names_warn_and_work(table, mixed) -> None:
             assert getattr(row, old) == getattr(row, new)
     with pytest.warns(FutureWarning, match="the entry 'says' is now 'answer'"):
         assert row.models[0]["says"] == row.models[0]["answer"]
+    with pytest.warns(FutureWarning, match="the entry 'says' is now 'answer'"):
+        assert row.models[0].get("says") == row.models[0]["answer"]
+    assert row.models[0].get("speaks for") is None
+    assert row.models[0].get("speaks for", 3) == 3
+    assert row.models[0].get("answer") == row.models[0]["answer"]
+    with pytest.warns(FutureWarning, match="LocalExplanation.seen is now view"):
+        assert explanation.seen is explanation.view
     with pytest.raises(KeyError, match="speaks for"):
         row.models[0]["speaks for"]
     whole = explain_global(mixed, frame, y)

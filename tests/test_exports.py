@@ -46,7 +46,7 @@ def of_metric(metric: Any) -> Any:
     return model.fit(X, y)
 
 
-def compiled(model: Any) -> Any:
+def compile_python(model: Any) -> Any:
     namespace: dict[str, Any] = {}
     exec(to_python(model), namespace)
     return namespace["predict"]
@@ -78,7 +78,7 @@ def test_python_function_needs_nothing(tmp_path: Path) -> None:
 
 def test_python_function_refuses() -> None:
     model, frame = table("error")
-    predict, row = compiled(model), frame[:1].to_dict("records")[0]
+    predict, row = compile_python(model), frame[:1].to_dict("records")[0]
     with pytest.raises(ValueError, match="unknown category 'new'"):
         predict({**row, "it's": "new"})
     for value in (float("nan"), float("-inf"), None):
@@ -92,7 +92,7 @@ def test_python_function_refuses() -> None:
 def test_missing_categories_in_python(unknown: str) -> None:
     model, frame = table(unknown)
     with pytest.raises(ValueError, match="is missing"):
-        compiled(model)({**frame[:1].to_dict("records")[0], "it's": None})
+        compile_python(model)({**frame[:1].to_dict("records")[0], "it's": None})
 
 
 # -- SQL ----------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ class FewColumns(GivenCenters):
         gaps = Z[:, None] - self.points
         return features, np.sqrt((self.weights * gaps**2).sum(axis=2))
 
-    def half_widths(self, inputs):
+    def half_widths(self, inputs, posterior):
         return [None] * len(self.radius)
 
     def loci(self, inputs, posterior):

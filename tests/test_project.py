@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -27,6 +28,7 @@ LINE = [
     "_typing",
     "_version",
     "_renamed",
+    "_frozen",
     "errors",
     "special",
     "_betting",
@@ -381,3 +383,20 @@ def test_old_modules_forward_with_a_warning(module: str, name: str) -> None:
         assert callable(getattr(old, name))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = old.nothing
+
+
+def test_old_names_of_the_engine_warn() -> None:
+    from motlm import Prior, Units, geometry, objective
+    from motlm.rows import Rows
+    from motlm.starts import placed_at_rows
+
+    with pytest.warns(FutureWarning, match=r"is now motlm\.geometry\.GivenCenters"):
+        assert objective.KnownCenters is geometry.GivenCenters
+    rows = np.array([[1.0], [3.0]])
+    with pytest.warns(FutureWarning, match=r"is now Units\.standardize"):
+        assert Units.of_rows(rows).standardized(rows).tolist() == [[-1.0], [1.0]]
+    with pytest.warns(FutureWarning, match=r"is now Prior\.expand"):
+        assert Prior().expanded(2, 3).n_localities == 2
+    with pytest.warns(FutureWarning, match=r"is now motlm\.starts\.place_at_rows"):
+        start = placed_at_rows(Rows.of(rows, rows[:, 0]), None, 1, False, np.random.default_rng(0))
+    assert start.n_localities == 1

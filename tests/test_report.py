@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import in_browser, open_page, open_pages
-from made import described, with_localities
+from made import place_at, with_localities
 from scipy.optimize import minimize
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
@@ -55,7 +55,7 @@ def table(rng: np.random.Generator, n: int = 500) -> pd.DataFrame:
     )
 
 
-def fitted(kind: str, overlap: str = "nearest", metric: str = "euclidean") -> Any:
+def fit_three(kind: str, overlap: str = "nearest", metric: str = "euclidean") -> Any:
     """Models with three localities that overlap, made by hand from a fit."""
     rng = np.random.default_rng(0)
     frame = table(rng)
@@ -80,16 +80,16 @@ def fitted(kind: str, overlap: str = "nearest", metric: str = "euclidean") -> An
     return made, frame, y
 
 
-def weighted(kind: str) -> Any:
+def weigh_columns(kind: str) -> Any:
     """The same with localities in a few columns, with weights: age and children, income, all."""
-    model, frame, y = fitted(kind)
+    model, frame, y = fit_three(kind)
     center = np.array([0.1, -0.2, 0.3, 0.0, 0.2])
     places = (
         Locus("euclidean", np.array([0, 2]), center[[0, 2]], 1.2, np.array([2.0, 0.5])),
         Locus("euclidean", np.array([1]), center[[1]], 0.8),
         Locus("euclidean", np.arange(5), center, 2.0, np.array([1.0, 3.0, 0.0, 0.5, 0.2])),
     )
-    return described(model, places, np.random.default_rng(0)), frame, y
+    return place_at(model, places, np.random.default_rng(0)), frame, y
 
 
 def asked_rows(model: Any, rng: np.random.Generator) -> pd.DataFrame:
@@ -117,11 +117,11 @@ def script_of(rows: pd.DataFrame, function: str) -> str:
 
 
 MODELS = {
-    "classifier": lambda: fitted("classifier", "nearest", "euclidean"),
-    "classifier, mean, Manhattan": lambda: fitted("classifier", "mean", "manhattan"),
-    "regressor": lambda: fitted("regressor", "nearest", "euclidean"),
-    "regressor, mean, Mahalanobis": lambda: fitted("regressor", "mean", "mahalanobis"),
-    "regressor, weights": lambda: weighted("regressor"),
+    "classifier": lambda: fit_three("classifier", "nearest", "euclidean"),
+    "classifier, mean, Manhattan": lambda: fit_three("classifier", "mean", "manhattan"),
+    "regressor": lambda: fit_three("regressor", "nearest", "euclidean"),
+    "regressor, mean, Mahalanobis": lambda: fit_three("regressor", "mean", "mahalanobis"),
+    "regressor, weights": lambda: weigh_columns("regressor"),
 }
 
 
@@ -164,7 +164,7 @@ def test_the_page_computes_what_python_does(tmp_path: Path) -> None:
 @in_browser
 def test_the_page_finds_the_same_changes(tmp_path: Path) -> None:
     """In balls, and in localities in a few columns with weights."""
-    models = [fitted("classifier"), weighted("classifier")]
+    models = [fit_three("classifier"), weigh_columns("classifier")]
     asked = "(row) => motlm.counterfactual(row, new Set(['children']), null)"
     scripts = []
     for k, (model, frame, y) in enumerate(models):
@@ -189,7 +189,7 @@ def test_the_page_finds_the_same_changes(tmp_path: Path) -> None:
 @in_browser
 def test_changes_in_weighted_localities_are_the_smallest(tmp_path: Path) -> None:
     """Against a solver of SciPy's that knows nothing of the problem."""
-    model, frame, y = weighted("classifier")
+    model, frame, y = weigh_columns("classifier")
     frame = frame.assign(children=frame["children"] + 0.5)  # not whole: all three may move
     page = render(model, frame, y, tmp_path / "report.html")
     asked = "(row) => motlm.counterfactual(row, new Set(), null)"
@@ -245,7 +245,7 @@ def test_the_page_moves_whole_numbers_in_whole_steps(tmp_path: Path) -> None:
     """
     asked, scripts = [], []
     for k, rounded in enumerate((["children"], NUMBERS)):
-        model, frame, y = fitted("classifier")
+        model, frame, y = fit_three("classifier")
         frame = frame.assign(**{name: frame[name].round() for name in rounded})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -297,7 +297,7 @@ def test_a_person_can_use_it(tmp_path: Path) -> None:
     """Typing changes the answer, rows are sorted and filtered, charts are drawn, and all of it is
     reached by the keyboard.
     """
-    model, frame, y = fitted("classifier")
+    model, frame, y = fit_three("classifier")
     path = tmp_path / "report.html"
     page = render(model, frame, y, path, title="Credit", include_rows=True, max_rows=200)
     script = """
@@ -353,7 +353,7 @@ def test_a_map_of_localities_with_weights(tmp_path: Path) -> None:
         Locus("euclidean", np.array([0, 1]), np.array([-0.5, 0.0]), 0.6, np.array([4.0, 1.0])),
         Locus("euclidean", np.array([1]), np.array([1.0]), 0.5),
     )
-    made = described(model, places, np.random.default_rng(0))
+    made = place_at(model, places, np.random.default_rng(0))
     page = render(made, X, y, tmp_path / "report.html", include_rows=True)
     ellipse, band = data_of(page)["map"]["circles"]
     width = 1.0 / model.mixture_.inputs.units.inverse_scale
@@ -418,7 +418,7 @@ def test_names_run_nothing(tmp_path: Path) -> None:
 
 
 def test_one_small_file_without_network(tmp_path: Path) -> None:
-    model, frame, y = fitted("regressor")
+    model, frame, y = fit_three("regressor")
     page = render(model, frame, y, tmp_path / "deep" / "report.html")
     text = page.read_text()
     assert page.stat().st_size < 5e6

@@ -86,7 +86,7 @@ def test_the_most_promising_ball_is_the_one_that_is_there(loss, rng: np.random.G
     [none] = search.explore(0, 4.0, rng)
     balls = promising_balls(search.objective(0, 4.0), none.posterior, 300, rng)
     assert [ball.gain for ball in balls] == sorted((ball.gain for ball in balls), reverse=True)
-    np.testing.assert_allclose(balls[0].center, [1, 0], atol=0.5)
+    np.testing.assert_allclose(balls[0].placed["center"], [1, 0], atol=0.5)
     assert 0.4 < balls[0].radius < 1.2
     assert balls[0].coef[0, 1] < 0 < balls[0].coef[1, 1]  # the models inside and outside
 
@@ -179,7 +179,7 @@ def stuck(search: Search, inverse_temperature: float, rng: np.random.Generator) 
 
 def test_a_useless_ball_is_exchanged(rng: np.random.Generator) -> None:
     search = searching(ringed(rng))
-    found = search._exchanged(stuck(search, 4.0, rng), 4.0, rng)
+    found = search._exchange(stuck(search, 4.0, rng), 4.0, rng)
     np.testing.assert_allclose(found[0].posterior.center[0], [1, 0], atol=0.15)
 
 
@@ -240,13 +240,13 @@ def test_large_tables_are_screened_by_some_of_their_rows(rng: np.random.Generato
     rows = ringed(rng, 10_000)
     search = searching(rows)
     whole = search.objective(1, 2.0)
-    part = search._screened(whole)
+    part = search._reduce_rows(whole)
     assert len(part.rows) == 4096
     assert part.inverse_temperature * part.total_weight == pytest.approx(
         whole.inverse_temperature * whole.total_weight
     )
     assert part.rows.coordinates is part.rows.features
-    assert search._screened(part) is part
+    assert search._reduce_rows(part) is part
 
 
 def test_catoni_bound_is_one_and_grows() -> None:
@@ -493,7 +493,7 @@ def test_interrupt_while_waiting_for_other_processes() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y)
-    print("said", [str(one.message)[:11] for one in caught], model.predict(X).shape, flush=True)
+    print("caught", [str(one.message)[:11] for one in caught], model.predict(X).shape, flush=True)
     """
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)],
@@ -539,16 +539,16 @@ def test_the_bar_in_a_terminal(
     monkeypatch.setattr("motlm.watch._PAUSE", -1.0)
     with Watch(None, True) as watch:
         watch.plan(2)
-        watch.say("screening")
-        watch.done(1)
-        watch.say("lambda' = 2", 0.125)
-    said = capsys.readouterr().err
-    assert said.startswith("\r[motlm] [")
-    assert said.endswith("\n")
-    assert said.count("\n") == 1
-    assert "50%" in said
-    assert "100%" in said  # at the end
-    assert "best objective 0.125" in said
+        watch.report("screening")
+        watch.advance(1)
+        watch.report("lambda' = 2", 0.125)
+    printed = capsys.readouterr().err
+    assert printed.startswith("\r[motlm] [")
+    assert printed.endswith("\n")
+    assert printed.count("\n") == 1
+    assert "50%" in printed
+    assert "100%" in printed  # at the end
+    assert "best objective 0.125" in printed
 
 
 @pytest.mark.filterwarnings("ignore:no training row belongs")
@@ -660,7 +660,7 @@ def test_a_column_that_is_constant_among_the_rows_of_a_stopped_fit(
         assert np.isfinite(model.predict(X)).all()
 
 
-def test_an_interrupt_at_the_very_end_is_said(
+def test_an_interrupt_at_the_very_end_is_reported(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     def finish(self, *arguments):
@@ -675,7 +675,7 @@ def test_an_interrupt_at_the_very_end_is_said(
         LocalMixtureRegressor(0, inverse_temperature=1.0).fit(X, X[:, 0])
 
 
-def test_after_an_interrupt_no_process_is_asked(
+def test_after_an_interrupt_no_process_is_used(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     def interrupted(**_):
@@ -775,7 +775,7 @@ def _outcome(n: int, temperature: float, losses: list[float], score: float) -> l
     return learning.Outcome([solution], score, np.array(losses), (score, 0.0))
 
 
-def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
+def test_smallest_lambda_that_is_not_significantly_worse() -> None:
     """The paired difference counts, in standard errors; n is the best one's."""
     noisy = [1.0] * 10 + [0.0] * 90
     best = _outcome(1, 8.0, [0.0, 0.0, *noisy[2:-1], 1.0], 0.91)
@@ -803,7 +803,7 @@ def test_smallest_lambda_that_rows_do_not_tell_from_the_best() -> None:
     assert learning.choose(many, np.ones(400), 1.0) is many[0]  # more rows tell more
 
 
-def test_a_ball_around_all_rows_speaks_for_one_ball_less() -> None:
+def test_a_ball_around_all_rows_counts_for_one_ball_less() -> None:
     none, one, two = (
         _outcome(n, 1.0, [0.0, 1.0], score) for n, score in ((0, 0.5), (1, 0.9), (2, 0.8))
     )

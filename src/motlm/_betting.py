@@ -40,7 +40,7 @@ def betting(losses: ArrayLike, delta: float) -> float:
     Returns
     -------
     float
-        At most 1, which says nothing.
+        At most 1, which is vacuous.
 
     Examples
     --------

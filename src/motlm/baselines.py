@@ -28,7 +28,7 @@ def _check_count(name: str, value: Any, least: int) -> None:
 
 
 class _Constant:
-    """Says the one class that its rows have."""
+    """Predicts the one class that its rows have."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -38,29 +38,29 @@ class _Constant:
 
 
 class _Routed(BaseEstimator):  # type: ignore[misc]
-    """Each row is answered by the expert that `_route` sends it to."""
+    """Each row is predicted by the expert that `_route` selects."""
 
     experts_: list[Any]
 
     def _route(self, X: Array) -> Integers:
         raise NotImplementedError
 
-    def _fitted_expert(self, expert: Any, X: Array, y: AnyArray) -> Any:
+    def _fit_expert(self, expert: Any, X: Array, y: AnyArray) -> Any:
         values = np.unique(y)
         if len(values) == 1:
             return _Constant(values[0])
         return expert.fit(X, y)
 
-    def _say(self, X: Array) -> AnyArray:
+    def _predict(self, X: Array) -> AnyArray:
         route = self._route(X)
-        said = np.empty(len(X), dtype=self._kind)
+        predicted = np.empty(len(X), dtype=self._kind)
         for k, expert in enumerate(self.experts_):
             if (route == k).any():
-                said[route == k] = expert.predict(X[route == k])
-        return said
+                predicted[route == k] = expert.predict(X[route == k])
+        return predicted
 
     def apply(self, X: Any) -> Integers:
-        """Which expert answers each row.
+        """The expert used for each row.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class _Routed(BaseEstimator):  # type: ignore[misc]
         return self._route(validate_data(self, X, reset=False, dtype=float))
 
     def predict(self, X: Any) -> AnyArray:
-        """What the expert that answers each row says.
+        """The prediction of the expert used for each row.
 
         Parameters
         ----------
@@ -86,21 +86,23 @@ class _Routed(BaseEstimator):  # type: ignore[misc]
         ndarray, (n_rows,)
         """
         check_is_fitted(self, "experts_")
-        return np.asarray(self._answer(self._say(validate_data(self, X, reset=False, dtype=float))))
+        return np.asarray(
+            self._decode(self._predict(validate_data(self, X, reset=False, dtype=float)))
+        )
 
 
 class _RoutedClassifier(ClassifierMixin, _Routed):  # type: ignore[misc]
     _kind = np.intp
 
-    def _coded(self, X: Any, y: Any) -> tuple[Array, Integers]:
-        """The rows, and the classes as numbers."""
+    def _encode(self, X: Any, y: Any) -> tuple[Array, Integers]:
+        """The rows, and the classes as numbers; sets `classes_`."""
         X, y = validate_data(self, X, y, dtype=float)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         return X, codes
 
-    def _answer(self, said: Integers) -> AnyArray:
-        return np.asarray(self.classes_)[said]
+    def _decode(self, codes: Integers) -> AnyArray:
+        return np.asarray(self.classes_)[codes]
 
 
 class LeagueOfExperts(_RoutedClassifier):
@@ -110,8 +112,8 @@ class LeagueOfExperts(_RoutedClassifier):
     Places are drawn from N(0, standard deviation of each feature). A row belongs to the nearest
     place, in L1 distance and units of the features' standard deviations, and each expert is fitted
     on its rows; one without rows gets a random share of them, and one whose rows have one class
-    says that class. In round t of T, each place moves by 2 (1 - t / T) of the way to the mean of
-    *all* rows that its expert classifies correctly, and the experts are fitted anew. The places
+    predicts that class. In round t of T, each place moves by 2 (1 - t / T) of the way to the mean
+    of *all* rows that its expert classifies correctly, and the experts are fitted anew. The places
     with the best training accuracy are kept.
 
     Parameters
@@ -164,7 +166,7 @@ class LeagueOfExperts(_RoutedClassifier):
         """
         _check_count("n_experts", self.n_experts, 1)
         _check_count("n_rounds", self.n_rounds, 0)
-        X, codes = self._coded(X, y)
+        X, codes = self._encode(X, y)
         rng = check_random_state(self.random_state)
         deviation = X.std(axis=0)
         deviation[deviation <= len(X) * np.finfo(float).eps * np.abs(X).max(axis=0)] = (
@@ -204,10 +206,10 @@ class LeagueOfExperts(_RoutedClassifier):
             one = clone(expert)
             if "random_state" in one.get_params(deep=False):
                 one.set_params(random_state=rng.randint(2**31 - 1))
-            self.experts_.append(self._fitted_expert(one, X[rows], codes[rows]))
+            self.experts_.append(self._fit_expert(one, X[rows], codes[rows]))
 
     def _accuracy(self, X: Array, codes: Integers) -> float:
-        return float((self._say(X) == codes).mean())
+        return float((self._predict(X) == codes).mean())
 
     def _route(self, X: Array) -> Integers:
         distance = [np.abs((X - place) / self._unit).sum(axis=1) for place in self.places_]
@@ -223,7 +225,7 @@ class _Clustered(_Routed):
         self.kmeans_ = KMeans(count, n_init=10, random_state=self.random_state).fit(X)
         route = self.kmeans_.labels_
         self.experts_ = [
-            self._fitted_expert(clone(expert), X[route == k], y[route == k]) for k in range(count)
+            self._fit_expert(clone(expert), X[route == k], y[route == k]) for k in range(count)
         ]
 
     def _route(self, X: Array) -> Integers:
@@ -281,7 +283,7 @@ class ClusteredLinearClassifier(_RoutedClassifier, _Clustered):
         -------
         self
         """
-        X, codes = self._coded(X, y)
+        X, codes = self._encode(X, y)
         self._fit_clusters(X, codes, LogisticRegression() if self.expert is None else self.expert)
         return self
 
@@ -342,5 +344,5 @@ class ClusteredLinearRegressor(RegressorMixin, _Clustered):  # type: ignore[misc
         )
         return self
 
-    def _answer(self, said: Array) -> Array:
-        return said
+    def _decode(self, values: Array) -> Array:
+        return values

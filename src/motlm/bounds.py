@@ -1,5 +1,5 @@
-"""Bounds on a risk, as functions of what was observed. They know nothing of models; arguments may
-be arrays.
+"""Bounds on a risk, as functions of what was observed. They do not depend on models; arguments
+may be arrays.
 
 Each holds with probability 1 - delta over the draw of the rows it is computed on.
 """
@@ -187,7 +187,7 @@ def pac_bayes_kl(
     kl : KL(posterior || prior); the prior must not depend on these rows
     n_rows : m, the number of independent rows
     delta : the probability with which the bound may fail
-    prior_mass : p, the prior weight of the choice that was made on the same rows (of n, say)
+    prior_mass : p, the prior weight of the choice that was made on the same rows (such as n)
 
     Returns
     -------
@@ -219,7 +219,7 @@ def catoni(
     without these rows.
 
     With C = lambda / m it is monotone in risk + KL / lambda, which is what the estimators minimize.
-    Above 1 it says nothing.
+    Above 1 it is vacuous.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an estimator is told, checked: parameters and weights."""
+"""Checks of what an estimator is given: parameters and weights."""
 
 from __future__ import annotations
 

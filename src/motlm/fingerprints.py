@@ -1,6 +1,6 @@
-"""What a model remembers of the rows it has seen: hashes, by which they are known again.
+"""What a model stores of its training rows: hashes, by which they are recognized.
 
-Hashes of rows that can be guessed can be guessed too: whoever has the model can ask whether a
+Hashes of rows that can be guessed can be guessed too: whoever has the model can test whether a
 certain row was among them.
 """
 
@@ -80,22 +80,28 @@ class Fingerprint:
             self.target_scale,
         )
 
-    def known(self, keys: AnyArray) -> tuple[Booleans, Booleans]:
-        """Which rows were among these, as far as that can be told, and for which it can."""
+    def recognize(self, keys: AnyArray) -> tuple[Booleans, Booleans]:
+        """Which rows were among these, and for which rows that can be checked: where hashes were
+        left out, only for those up to the largest that is stored.
+        """
         all_kept = self.n_distinct == len(self.keys)
-        told = np.ones(len(keys), dtype=bool) if all_kept else np.asarray(keys <= self.keys[-1])
-        return np.isin(keys, self.keys) & told, told
+        checkable = (
+            np.ones(len(keys), dtype=bool) if all_kept else np.asarray(keys <= self.keys[-1])
+        )
+        return np.isin(keys, self.keys) & checkable, checkable
 
-    def coincidences(self, keys: AnyArray, n_told: int) -> int:
+    known = recognize  # its name before; callers in other modules still use it
+
+    def coincidences(self, keys: AnyArray, n_checkable: int) -> int:
         """How many of so many fresh rows may equal one of these by chance, from how often rows are
         equal in both tables.
         """
         counts = np.unique(keys, return_counts=True)[1]
         possible = self.n_rows * (self.n_rows - 1.0) / 2.0 + len(keys) * (len(keys) - 1.0) / 2.0
         equal = self.pairs + float((counts * (counts - 1.0)).sum() / 2.0)
-        if equal == 0.0 or n_told == 0:
+        if equal == 0.0 or n_checkable == 0:
             return 0
-        return int(binom.isf(_CHANCE, n_told, -np.expm1(-self.n_rows * equal / possible)))
+        return int(binom.isf(_CHANCE, n_checkable, -np.expm1(-self.n_rows * equal / possible)))
 
     def same_rows(self, keys: AnyArray) -> bool:
         """Whether these are the rows, all of them and no others."""

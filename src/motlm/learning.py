@@ -252,7 +252,9 @@ class Learning:
         self.records.extend(
             _record("final", rank, one.solution, problem.target) for rank, one in enumerate(every)
         )
-        self.watch.say(f"n = {n}, lambda' = {temperature:g}, all rows", every[0].solution.objective)
+        self.watch.report(
+            f"n = {n}, lambda' = {temperature:g}, all rows", every[0].solution.objective
+        )
         return every[0]
 
     def _drop_empty(self, found: Found) -> Found:

@@ -17,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from . import divergence
+from . import geometry as geometries
+from ._renamed import forward
 from ._typing import Array
 from .combinations import SUM, Combination, gates
 from .geometry import Geometry, lookup_of
@@ -382,3 +384,12 @@ class Objective:
             "intercept_scale": intercept.scale,
         }
         return total, Posterior(**(partials | placed))
+
+
+__getattr__ = forward(
+    __name__,
+    {
+        "KnownCenters": (geometries, "GivenCenters"),
+        "LearnedCenters": (geometries, "LearnedBalls"),
+    },
+)

@@ -187,8 +187,8 @@ def lbfgs(
     units the divergence has the curvature 1, and at a minimum the loss has about the same.
 
     It ends when ten steps lower the objective by less than `tol` (default 1e-5) relatively, at a
-    flat gradient, or when `stop` says so, with the best point seen. (One step says little: the
-    first after a change of lambda may be tiny.)
+    flat gradient, or when `stop` returns True, with the best point seen. (One step is not enough:
+    the first after a change of lambda may be tiny.)
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def lbfgs(
         Most steps.
     tol : float, default=None
     stop : callable
-        Asked before each step; when it says True the search ends.
+        Called before each step; the search ends when it returns True.
 
     Returns
     -------
@@ -284,17 +284,17 @@ class _Descent:
         scale = self.packing.scales(self.packing.unpack(self.best_vector))
         before = len(self.values)
 
-        def scaled(vector: Array) -> tuple[float, Array]:
+        def evaluate(vector: Array) -> tuple[float, Array]:
             value, gradient = self.value_and_gradient(vector * scale)
             return self.nats * value, self.nats * gradient * scale
 
         def look_back(intermediate_result: OptimizeResult) -> None:
             self.values.append(float(intermediate_result.fun) / self.nats)
-            if len(self.values) - before > _LOOK_BACK and self._stalled():
+            if len(self.values) - before > _LOOK_BACK and self._has_stalled():
                 raise StopIteration
 
         return minimize(
-            scaled,
+            evaluate,
             self.best_vector / scale,
             jac=True,
             method="L-BFGS-B",
@@ -303,7 +303,7 @@ class _Descent:
             options=_OPTIONS | {"maxiter": n_steps, "maxfun": 20 * n_steps},
         )
 
-    def _stalled(self) -> bool:
+    def _has_stalled(self) -> bool:
         values = self.values
         if len(values) <= _LOOK_BACK:
             return False

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import polygamma
 
+from ._renamed import warn_of
 from ._typing import Array, ArrayLike
 from .errors import InputError
 from .membership import LIMITS
@@ -288,6 +289,11 @@ class Prior:
                 )
             full[name] = np.broadcast_to(value, shape)
         return Prior(**full)
+
+    def expanded(self, n_localities: int, n_columns: int) -> Prior:
+        """Renamed: see `expand`."""
+        warn_of("Prior.expanded", "Prior.expand")
+        return self.expand(n_localities, n_columns)
 
     @property
     def n_localities(self) -> int:

@@ -56,7 +56,7 @@ def nadam(
         Most steps.
     tol : float, default=None
     stop : callable
-        Asked before each step; when it says True the search ends.
+        Called before each step; the search ends when it returns True.
 
     Returns
     -------

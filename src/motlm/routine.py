@@ -16,7 +16,9 @@ from ._typing import Array, Integers
 from .geometry import Locus
 from .inputs import Group
 
-__all__ = ["Answer", "Routine"]
+__all__ = ["LINKS", "Answer", "Routine"]
+
+LINKS = ("sign", "identity", "log")  # that exports and the page can write
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,11 @@ class Answer:
     center, with "log" the exponential of that.
     """
 
-    link: str  # "sign", "identity" or "log"
+    link: str  # one of LINKS
     classes: tuple[Any, ...] | None
     center: float
     scale: float
-    tolerance: float  # scores of applicable models that are further apart contradict each other
+    tolerance: float  # numbers answered by applicable models contradict each other beyond it
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -66,10 +68,10 @@ class Routine:
     @property
     def used(self) -> Integers:
         """The encoded columns that are not ignored, or that a locus looks at."""
-        seen = self.factor != 0
+        needed = self.factor != 0
         for locus in self.loci:
-            seen[locus.columns] = True
-        return np.flatnonzero(seen)
+            needed[locus.columns] = True
+        return np.flatnonzero(needed)
 
     @property
     def refuses_unknown(self) -> bool:

@@ -1,7 +1,7 @@
 """How good minima of the objective are found: fresh starts, growth by one ball at a time, and the
 exchange of the weakest ball.
 
-Four ways to come by a mixture of n localities, each of which finds minima that the others miss:
+Four ways to a mixture of n localities, each of which finds minima that the others miss:
 
 - fresh: balls placed at random rows; those with the lowest objective are polished for a few steps,
   the best to the end;
@@ -110,7 +110,7 @@ class Search:
     # whether localities are alike and their centers free, so that balls may be added and exchanged
     grows: bool
 
-    # -- ways to come by a mixture -----------------------------------------------------------------
+    # -- ways to a mixture -------------------------------------------------------------------------
 
     def explore(
         self,
@@ -125,32 +125,32 @@ class Search:
         objective = self.objective(n, inverse_temperature)
         if self.solver == "nadam":
             draws = [paper_draw(objective, n, rng) for _ in range(self.n_starts)]
-            return self._ranked(self.polish(objective, draws))
+            return self._rank(self.polish(objective, draws))
         if n == 0:
             return self.polish(objective, [starts.one_model(objective, self.unit_scale)])
-        self.watch.say(f"n = {n}, lambda' = {inverse_temperature:g}: screening")
+        self.watch.report(f"n = {n}, lambda' = {inverse_temperature:g}: screening")
         begin: list[Posterior] = []
         if self._places(n, fewer):
             drawn = [
                 self._place(objective, n, rng) for _ in range(self._if_time(_DRAWN * self.n_starts))
             ]
             begin += self._lowest(
-                objective, self._shortened(self._screened(objective), drawn, self.n_starts)
+                objective, self._polish_briefly(self._reduce_rows(objective), drawn, self.n_starts)
             )[:_FOLLOWED]
         if (
             self.grows and fewer
         ):  # each way keeps its best: after a few steps they are not yet comparable
             begin += self._lowest(
-                objective, self._grown(fewer[0].posterior, inverse_temperature, rng, self.n_starts)
+                objective, self._grow(fewer[0].posterior, inverse_temperature, rng, self.n_starts)
             )[:_FOLLOWED]
             if n > 2 and not self.watch.over():
                 begin += self._lowest(
                     objective, self._split(fewer[0].posterior, inverse_temperature, rng)
                 )[:1]
-        found = self._ranked(self.polish(objective, begin))
+        found = self._rank(self.polish(objective, begin))
         if self.grows:
-            found = self._exchanged(found, inverse_temperature, rng)
-        self.watch.say(f"n = {n}, lambda' = {inverse_temperature:g}", found[0].objective)
+            found = self._exchange(found, inverse_temperature, rng)
+        self.watch.report(f"n = {n}, lambda' = {inverse_temperature:g}", found[0].objective)
         return found
 
     def along(
@@ -163,7 +163,7 @@ class Search:
         too.
         """
         n, own = leaders[0].posterior.n_localities, leaders[0].inverse_temperature
-        found = self._followed(leaders, temperatures)
+        found = self._follow(leaders, temperatures)
         loosest = max(temperatures)
         if not self.grows or own >= loosest or n == 0 or self.watch.over():
             return found
@@ -174,15 +174,15 @@ class Search:
             )
             objective = self.objective(n, loosest)
             grown = self._lowest(
-                objective, self._grown(fewer.posterior, loosest, rng, self.n_starts)
+                objective, self._grow(fewer.posterior, loosest, rng, self.n_starts)
             )[:1]
-            for temperature, more in self._followed(
+            for temperature, more in self._follow(
                 self.polish(objective, grown), temperatures
             ).items():
-                found[temperature] = self._ranked([*found.get(temperature, []), *more])
+                found[temperature] = self._rank([*found.get(temperature, []), *more])
         return found
 
-    def _followed(
+    def _follow(
         self, leaders: Sequence[Solution], temperatures: Sequence[float]
     ) -> dict[float, list[Solution]]:
         n, own = leaders[0].posterior.n_localities, leaders[0].inverse_temperature
@@ -198,7 +198,7 @@ class Search:
                     self.objective(n, temperature), [one.posterior for one in solutions]
                 )
                 found[temperature] = solutions
-                self.watch.say(
+                self.watch.report(
                     f"n = {n}, lambda' = {temperature:g}", min(one.objective for one in solutions)
                 )
         return found
@@ -215,7 +215,7 @@ class Search:
         while posterior.n_localities < n:
             objective = self.objective(posterior.n_localities + 1, inverse_temperature)
             grown = self._lowest(
-                objective, self._grown(posterior, inverse_temperature, rng, self.n_starts)
+                objective, self._grow(posterior, inverse_temperature, rng, self.n_starts)
             )
             posterior = self.polish(objective, grown[:1])[0].posterior
         return self.polish(self.objective(n, inverse_temperature), [posterior])
@@ -241,19 +241,19 @@ class Search:
                 if found and self.watch.over():
                     break
                 found.append(solver(objective, start, self.free, stop=self.watch.over, **options))
-                self.watch.done(step)
+                self.watch.advance(step)
             return found
         already = self.watch.interrupted
         self.watch.raising = True
         try:
             tasks = (
-                delayed(_polished)(
+                delayed(_run_solver)(
                     solver, objective, start, self.free, options, self.watch.deadline
                 )
                 for start in begin
             )
             found = list(Parallel(n_jobs=self.n_jobs)(tasks))
-            self.watch.over()  # whether the others were told to stop
+            self.watch.over()  # notes whether the others were stopped
         except KeyboardInterrupt:
             if already:
                 raise
@@ -261,7 +261,7 @@ class Search:
             found = [solver(objective, begin[0], self.free, stop=self.watch.over, **options)]
         finally:
             self.watch.raising = False
-        self.watch.done(len(begin) * step)
+        self.watch.advance(len(begin) * step)
         return found
 
     def cost(self, n: int, n_temperatures: int) -> float:
@@ -294,9 +294,9 @@ class Search:
         return 1 if self.watch.over() else count
 
     def _place(self, objective: Objective, n: int, rng: np.random.Generator) -> Posterior:
-        return starts.place_at_rows(self._screened(objective), n, self.unit_scale, rng)
+        return starts.place_at_rows(self._reduce_rows(objective), n, self.unit_scale, rng)
 
-    def _screened(self, objective: Objective) -> Objective:
+    def _reduce_rows(self, objective: Objective) -> Objective:
         """The objective on some of the rows, with the same lambda."""
         rows = objective.rows
         if len(rows) <= _SCREENED_ROWS:
@@ -316,7 +316,7 @@ class Search:
             values.append(value_at(objective, start, self.free))
         return [begin[i] for i in np.argsort(values, kind="stable")]
 
-    def _shortened(
+    def _polish_briefly(
         self, objective: Objective, begin: Sequence[Posterior], count: int
     ) -> list[Posterior]:
         """The best of these starts after a few steps."""
@@ -327,12 +327,12 @@ class Search:
             for one in self.polish(objective, lowest, max_iter=min(steps, self.max_iter))
         ]
 
-    def _grown(
+    def _grow(
         self, fewer: Posterior, inverse_temperature: float, rng: np.random.Generator, count: int
     ) -> list[Posterior]:
         """The mixture and one more ball, after a few steps, for each promising ball."""
         n = fewer.n_localities
-        before = self._screened(self.objective(n, inverse_temperature))
+        before = self._reduce_rows(self.objective(n, inverse_temperature))
         balls = starts.promising_balls(
             before, fewer, self._if_time(2 * _DRAWN * self.n_starts), rng
         )
@@ -340,8 +340,8 @@ class Search:
             starts.with_ball(fewer, ball, self.unit_scale)
             for ball in starts.diverse(before.geometry, balls, 3 * count)
         ]
-        return self._shortened(
-            self._screened(self.objective(n + 1, inverse_temperature)), begin, count
+        return self._polish_briefly(
+            self._reduce_rows(self.objective(n + 1, inverse_temperature)), begin, count
         )
 
     def _split(
@@ -351,11 +351,11 @@ class Search:
         steps.
         """
         n = fewer.n_localities
-        lost = strengths(self._screened(self.objective(n, inverse_temperature)), fewer).lost
+        lost = strengths(self._reduce_rows(self.objective(n, inverse_temperature)), fewer).lost
         rest = fewer.keep([i for i in range(n) if i != int(np.argmax(lost))])
         begin, count = [rest], 3
         for size in (n - 1, n):
-            before = self._screened(self.objective(size, inverse_temperature))
+            before = self._reduce_rows(self.objective(size, inverse_temperature))
             begin = [
                 starts.with_ball(one, ball, self.unit_scale)
                 for one in begin
@@ -365,11 +365,11 @@ class Search:
                     count,
                 )
             ]
-        return self._shortened(
-            self._screened(self.objective(n + 1, inverse_temperature)), begin, self.n_starts
+        return self._polish_briefly(
+            self._reduce_rows(self.objective(n + 1, inverse_temperature)), begin, self.n_starts
         )
 
-    def _exchanged(
+    def _exchange(
         self, found: list[Solution], inverse_temperature: float, rng: np.random.Generator
     ) -> list[Solution]:
         """The best mixture with its weakest balls exchanged, as long as that makes it better."""
@@ -385,16 +385,16 @@ class Search:
                     return found
                 rest = leader.posterior.keep([j for j in range(n) if j != i])
                 again = self._lowest(
-                    objective, self._grown(rest, inverse_temperature, rng, self.n_starts)
+                    objective, self._grow(rest, inverse_temperature, rng, self.n_starts)
                 )[:1]
-                found = self._ranked([*found, *self.polish(objective, again)])
+                found = self._rank([*found, *self.polish(objective, again)])
                 if _differ(leader, found[0]):
                     break
             else:
                 break
         return found
 
-    def _ranked(self, solutions: Sequence[Solution]) -> list[Solution]:
+    def _rank(self, solutions: Sequence[Solution]) -> list[Solution]:
         """The best few that differ, best first."""
         kept: list[Solution] = []
         for one in sorted(solutions, key=lambda one: one.objective):
@@ -408,7 +408,7 @@ def _differ(worse: Solution, better: Solution) -> bool:
     return worse.objective > better.objective + _DIFFERENT * abs(better.objective)
 
 
-def _polished(
+def _run_solver(
     solver: Callable[..., Solution],
     objective: Objective,
     start: Posterior,

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ._renamed import warn_of
 from ._typing import Array, Booleans
 from .combinations import gates
-from .geometry import SMALLEST_START, Geometry, Placed, lookup_of, rank
-from .losses import Loss
+from .geometry import SMALLEST_START, Geometry, GivenCenters, LearnedBalls, Placed, lookup_of, rank
+from .losses import Loss, ZeroOne
 from .objective import Objective, locate, variances
-from .posterior import Posterior
+from .posterior import Posterior, Prior
 from .rows import Rows
 
 __all__ = [
@@ -319,3 +320,17 @@ def _hard_loss(
     residual = float(weight @ (y - mean) ** 2) / max(float(weight.sum()), 1e-300)
     variance = np.full_like(mean, loss.rough_variance(residual))
     return float(weight @ loss.value_and_partials(y, mean, variance).value)
+
+
+def placed_at_rows(
+    rows: Rows,
+    points: Array | None,
+    n_localities: int,
+    unit_scale: bool,
+    rng: np.random.Generator,
+) -> Posterior:
+    """Renamed: see `place_at_rows`."""
+    warn_of("motlm.starts.placed_at_rows", "motlm.starts.place_at_rows")
+    geometry: Geometry = LearnedBalls() if points is None else GivenCenters(points=points)
+    objective = Objective(ZeroOne(), geometry, Prior(), rows, 1.0)
+    return place_at_rows(objective, n_localities, unit_scale, rng)

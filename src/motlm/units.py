@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._renamed import warn_of
 from ._typing import Array
 from .errors import InputError
 
@@ -93,6 +94,11 @@ class Units:
                 f" {y.shape}."
             )
         return cls.of(X, y, np.ones(len(X)), True, target is not None)
+
+    def standardized(self, X: Array) -> Array:
+        """Renamed: see `standardize`."""
+        warn_of("Units.standardized", "Units.standardize")
+        return self.standardize(X)
 
     def standardize(self, X: Array) -> Array:
         Z = X - self.center

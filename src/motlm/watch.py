@@ -41,8 +41,8 @@ class Deadline:
 
 
 class Watch:
-    """Says when to stop, and shows how far the search is. A context: while it lasts, the first
-    Ctrl-C means stop, not fail.
+    """Decides when to stop, and shows how far the search is. A context manager: inside it the first
+    Ctrl-C stops the search, and does not raise.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Watch:
     def __init__(self, max_time: float | None, show: bool) -> None:
         self.deadline = Deadline(None if max_time is None else time.time() + max_time)
         self.interrupted = False
-        self.cut = False  # whether someone has been told to stop
+        self.cut = False  # whether a search has been stopped
         self.raising = False  # whether Ctrl-C must break off a wait for other processes
         self._bar = Bar() if show else None
         self._previous: Any = None
@@ -78,19 +78,19 @@ class Watch:
         return "interrupted" if self.interrupted else "the time limit is over"
 
     def plan(self, steps: float) -> None:
-        """So much work lies ahead."""
+        """Add so much work to the total."""
         if self._bar:
             self._bar.total += steps
 
-    def say(self, doing: str, objective: float | None = None) -> None:
-        """What is being done, and the best objective so far."""
+    def report(self, doing: str, objective: float | None = None) -> None:
+        """Show what is being done, and the best objective so far."""
         if self._bar:
             self._bar.text = (
                 doing if objective is None else f"{doing}, best objective {objective:.5g}"
             )
             self._bar.draw()
 
-    def done(self, steps: float) -> None:
+    def advance(self, steps: float) -> None:
         if self._bar:
             self._bar.count += steps
             self._bar.draw()
@@ -98,7 +98,7 @@ class Watch:
     def __enter__(self) -> Watch:
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGINT)
-            if callable(self._previous):  # not where the caller has told the process to ignore it
+            if callable(self._previous):  # not where the process ignores the signal
                 signal.signal(signal.SIGINT, self._stop)
                 self._installed = True
         return self

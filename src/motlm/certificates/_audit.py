@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray
+from ..mixture import Mixture
 from ._checks import (
-    check_labels,
     check_numbers,
     check_task,
-    code_labels,
+    code_targets,
     predict,
     read_renamed,
     read_targets,
@@ -22,8 +21,8 @@ from ._checks import (
 )
 from ._evidence import Evidence
 from ._guards import note_order, note_shift, refuse_training_rows, refuse_weights
-from ._issue import make_certificate, share_out, tell
-from ._models import core_of, model_hash
+from ._issue import make_certificate, share_out, warn_notes
+from ._models import find_mixture, model_hash
 from ._observe import encode, look, observe_unlabeled
 from ._records import POPULATION, Observed, Options, Rival, Sizes, Subject, Training, Words
 from ._statements import Certificate
@@ -53,11 +52,11 @@ def audit(
 
     Parameters
     ----------
-    model : fitted motlm estimator, or any fitted scikit-learn classifier or regressor
-        A motlm model stores a fingerprint of the rows it was fitted on, and refuses them. Of other
-        models it is taken on trust.
+    model : fitted motlm estimator or its `mixture_`, or any fitted scikit-learn predictor
+        A motlm model stores a fingerprint of the rows it was fitted on, and such rows are refused.
+        For other models this cannot be checked, and is taken on trust.
     X, y : rows and targets
-    rival : fitted predictor, default=None
+    rival : fitted predictor or mixture, default=None
         Another model, to certify the gain over it.
     delta, spend, tolerance, clip, coverage, marginal, X_unlabeled, population, random_state, \
 sample_weight, X_unlabelled
@@ -96,13 +95,14 @@ sample_weight, X_unlabelled
     evidence = _gather(model, X, y, rival, options)
     spent = share_out(evidence, delta, spend)
     certificate = make_certificate(evidence, spent, delta, spend != "each")
-    tell(evidence.words.notes, stacklevel=2)
+    warn_notes(evidence.words.notes, stacklevel=2)
     return certificate
 
 
 def _gather(model: Any, X: Any, y: Any, rival: Any, options: Options) -> Evidence:
     """The answers on rows that the model, if it is ours, has not been fitted on."""
-    check_is_fitted(model)
+    if not isinstance(model, Mixture):  # which always is
+        check_is_fitted(model)
     y = read_targets(X, y)
     classification = check_task(model)
     if classification:
@@ -131,15 +131,12 @@ def _gather(model: Any, X: Any, y: Any, rival: Any, options: Options) -> Evidenc
 
 def _describe(model: Any, classification: bool) -> Subject:
     """The model, and what it stores about the rows of its fit."""
-    core, training = core_of(model), Training()
-    if core is not None:
-        target, fingerprint = core.mixture_.target, core.mixture_.provenance.fingerprint
-        mean, scale = fingerprint.target_mean, fingerprint.target_scale
-        if target.classes is None:
-            training = Training(mean=mean, scale=scale)
-        else:
-            training = Training(majority=target.classes[int(mean > 0)])
-    return Subject(model, core, classification, model_hash(model), training)
+    mixture, training = find_mixture(model), Training()
+    if mixture is not None:
+        fingerprint = mixture.provenance.fingerprint
+        usual = mixture.target.usual(fingerprint.target_mean)
+        training = Training(usual=usual, scale=None if classification else fingerprint.target_scale)
+    return Subject(model, mixture, classification, model_hash(model), training)
 
 
 def _observe(
@@ -149,18 +146,18 @@ def _observe(
     rivals = () if rival is None else (Rival("the rival", predict(rival, X)),)
     if mixture is None:
         observe_unlabeled(subject, X_unlabeled)
-        codes = code_labels(y, np.unique(y) if subject.classification else None)
+        codes = code_targets(None, y, subject.classification)
         return Observed(y, predict(model, X), rivals), [note_order(X, codes)]
     encoded, notes = encode(subject, X)
-    codes = check_labels(mixture.target, y)
+    codes = code_targets(mixture, y, subject.classification)
     fingerprint = mixture.provenance.fingerprint
     notes += [
         refuse_training_rows(fingerprint, encoded, codes),
         note_shift(fingerprint, codes),
         note_order(X, codes),
     ]
-    unlabeled, told = observe_unlabeled(subject, X_unlabeled, encoded)
+    unlabeled, more_notes = observe_unlabeled(subject, X_unlabeled, encoded)
     used, contradicted = look(mixture, encoded)
     answers = predict(model, X, quiet=True)
     observed = Observed(y, answers, rivals, encoded, codes, used, contradicted, unlabeled)
-    return observed, notes + told
+    return observed, notes + more_notes

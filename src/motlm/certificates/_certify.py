@@ -11,13 +11,13 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from .._typing import AnyArray, Array
-from ..errors import CertificateError, InputError, UnknownCategoryError
+from ..errors import CertificateError, InputError, InputTypeError, MotlmError, UnknownCategoryError
 from ..fingerprints import row_keys
+from ..mixture import Mixture
 from ._checks import (
-    check_labels,
     check_numbers,
     check_task,
-    code_labels,
+    code_targets,
     predict,
     read_renamed,
     read_targets,
@@ -27,7 +27,7 @@ from ._checks import (
 from ._evidence import Evidence
 from ._guards import note_duplicates, note_order, note_shift, refuse_weights
 from ._issue import Certified, issue
-from ._models import core_of, model_hash, rows_of_core
+from ._models import core_of, find_mixture, model_hash, rows_of_core
 from ._observe import encode, look, observe_unlabeled
 from ._randomized import Randomized
 from ._records import POPULATION, Observed, Options, Rival, Sizes, Subject, Training, Words
@@ -164,6 +164,11 @@ def seal(estimator: Any, X: Any, y: Any, sealed: float, options: Options) -> Evi
     """Split, fit, and look at the answers on the sealed rows."""
     if not 0 < sealed < 1:
         raise InputError(f"sealed must be a number between 0 and 1; got {sealed!r}.")
+    if isinstance(estimator, Mixture):
+        raise InputTypeError(
+            "certify fits an estimator to some of the rows; got a Mixture, which is fitted.",
+            "Use audit on rows that were not used for fitting.",
+        )
     y, seed = read_targets(X, y), options.seed
     first, kept = split(len(y), sealed, seed)
     X0, y0, X1, y1 = _safe_indexing(X, first), y[first], _safe_indexing(X, kept), y[kept]
@@ -174,12 +179,9 @@ def seal(estimator: Any, X: Any, y: Any, sealed: float, options: Options) -> Evi
         refuse_idle(X_unlabeled=options.X_unlabeled)
     model = clone(estimator).fit(X0, y0)
     subject = _describe(model, X0, y0, classification)
-    classes = np.unique(y0) if classification else None
-    notes = [
-        note_order(X, code_labels(y, classes)),
-        note_shift(code_labels(y0, classes), code_labels(y1, classes)),
-    ]
-    observed, told = _observe(subject, X1, y1, y0, options.X_unlabeled)
+    codes = code_targets(subject.mixture, y, classification)
+    notes = [note_order(X, codes), note_shift(codes[first], codes[kept])]
+    observed, more_notes = _observe(subject, X1, y1, y0, options.X_unlabeled)
     scale = None if classification else _typical_error(estimator, subject, X0, y0, seed)
     sizes = Sizes(
         size_of_errors("tolerance", options.tolerance, 2.0, scale),
@@ -189,28 +191,30 @@ def seal(estimator: Any, X: Any, y: Any, sealed: float, options: Options) -> Evi
     )
     protocol = f"split of {len(y)} rows: {len(first)} to fit on, {len(kept)} sealed, seed {seed}"
     words = Words(
-        options.population, "sealed rows", protocol, tuple(note for note in notes + told if note)
+        options.population,
+        "sealed rows",
+        protocol,
+        tuple(note for note in notes + more_notes if note),
     )
     randomized = None
-    if subject.core is not None:
+    if subject.mixture is not None:
         randomized = Randomized(subject, observed, sizes, seed)
     return Evidence(subject, observed, sizes, words, seed, randomized)
 
 
 def _describe(model: Any, X0: Any, y0: AnyArray, classification: bool) -> Subject:
     """The fitted model, and what the rows of the fit are like."""
-    mean = scale = majority = encoded = codes = None
+    encoded = codes = None
+    mixture = find_mixture(model)
+    if mixture is not None:
+        encoded = mixture.encode(rows_of_core(model, X0))
+        codes = mixture.target.code(y0)
     if classification:
-        classes, counts = np.unique(y0, return_counts=True)
-        majority = classes[int(counts.argmax())]
+        labels, counts = np.unique(y0, return_counts=True)
+        training = Training(encoded, codes, labels[counts.argmax()])
     else:
-        mean, scale = float(np.mean(y0)), float(np.std(y0))
-    core = core_of(model)
-    if core is not None:
-        encoded = core.mixture_.encode(rows_of_core(model, X0))
-        codes = core.mixture_.target.code(y0)
-    training = Training(encoded, codes, mean, scale, majority)
-    return Subject(model, core, classification, model_hash(model), training)
+        training = Training(encoded, codes, float(np.mean(y0)), float(np.std(y0)))
+    return Subject(model, mixture, classification, model_hash(model), training)
 
 
 def _observe(
@@ -226,10 +230,10 @@ def _observe(
     except UnknownCategoryError as error:
         text = f"a category occurs among the sealed rows only: {error.text}"
         raise CertificateError(text, error.advice) from error
-    codes = check_labels(mixture.target, y1)
+    codes = mixture.target.code(y1)
     known = row_keys(training.encoded, training.codes)
     notes.append(note_duplicates(known, row_keys(encoded, codes)))
-    unlabeled, told = observe_unlabeled(subject, X_unlabeled, training.encoded, encoded)
+    unlabeled, more_notes = observe_unlabeled(subject, X_unlabeled, training.encoded, encoded)
     rivals: tuple[Rival, ...] = ()
     if subject.classification:
         simple = mixture.target.simple_model().fit(training.encoded, y0)
@@ -237,29 +241,48 @@ def _observe(
     used, contradicted = look(mixture, encoded)
     answers = predict(subject.model, X1, quiet=True)
     observed = Observed(y1, answers, rivals, encoded, codes, used, contradicted, unlabeled)
-    return observed, notes + told
+    return observed, notes + more_notes
 
 
 def _typical_error(estimator: Any, subject: Subject, X0: Any, y0: AnyArray, seed: int) -> float:
     """The root mean squared error to expect, from the rows used for fitting alone: of rows that are
     held out of a fit, if larger.
     """
-    scale = float(np.std(y0))
     inside = _root_mean_square(predict(subject.model, X0) - y0)
-    path = () if subject.mixture is None else subject.mixture.provenance.path
+    outside = _held_out_error(subject.mixture, float(np.std(y0)))
+    if outside is None:
+        outside = _refit_error(estimator, subject, X0, y0, seed)
+    return max(inside, outside)
+
+
+def _held_out_error(mixture: Mixture | None, scale: float) -> float | None:
+    """On the rows that the choice of n and lambda has held out, where it did."""
+    if mixture is None:
+        return None
+    path = mixture.provenance.path
     scores = [one.held_out_score for one in path if one.held_out_score is not None]
-    if scores:  # the choice of n and lambda has held some out
-        return max(inside, scale * float(np.sqrt(max(1.0 - max(scores), 0.0))))
+    return mixture.target.expected_error(max(scores), scale) if scores else None
+
+
+def _refit_error(estimator: Any, subject: Subject, X0: Any, y0: AnyArray, seed: int) -> float:
+    """On a third of the rows, of a fit to the others; the deviation of the target where they are
+    too few for one.
+    """
     part = np.random.default_rng(seed).permutation(len(y0))
     some, rest = part[: len(y0) // 3], part[len(y0) // 3 :]
+    if not len(some):
+        return float(np.std(y0))
+    # A mixture refuses rows by a MotlmError alone. Other predictors and the steps of a pipeline do
+    # it by a plain ValueError: fewer rows than neighbors or folds, a category that occurs among the
+    # held-out rows only.
+    refusals = MotlmError if core_of(subject.model) is subject.model else (MotlmError, ValueError)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             again = clone(estimator).fit(_safe_indexing(X0, rest), y0[rest])
-            outside = _root_mean_square(predict(again, _safe_indexing(X0, some)) - y0[some])
-    except ValueError:  # too few rows, or categories, for a fit to two thirds of them
-        outside = scale
-    return max(inside, outside)
+            return _root_mean_square(predict(again, _safe_indexing(X0, some)) - y0[some])
+    except refusals:
+        return float(np.std(y0))
 
 
 def _root_mean_square(values: Array) -> float:

@@ -14,13 +14,14 @@ from .._renamed import warn_of
 from .._typing import AnyArray, Array
 from ..errors import CertificateError, InputError, InputTypeError, MotlmWarning
 from ..frames import is_missing
+from ..mixture import Mixture
 from ..targets import Target
 
 __all__ = [
     "check_labels",
     "check_numbers",
     "check_task",
-    "code_labels",
+    "code_targets",
     "predict",
     "read_renamed",
     "read_targets",
@@ -48,6 +49,8 @@ def check_numbers(delta: Any, coverage: Any, random_state: Any) -> tuple[float, 
 
 def check_task(model: Any) -> bool:
     """Whether it is a classifier; an error for what is not a regressor either."""
+    if isinstance(model, Mixture):
+        return model.target.task == "classification"
     if not (is_classifier(model) or is_regressor(model)):
         raise InputTypeError(
             f"certificates are for classifiers and regressors; got a {type(model).__name__}."
@@ -83,22 +86,26 @@ def read_targets(X: Any, y: Any) -> AnyArray:
         missing = is_missing(targets)
     elif targets.dtype.kind == "f":
         missing = ~np.isfinite(targets)
-    if missing.any():
+    n = int(missing.sum())
+    if n:
         raise CertificateError(
-            f"y has {int(missing.sum())} missing or infinite values, the first at row"
-            f" {int(np.flatnonzero(missing)[0])}; a case without an outcome certifies nothing."
-            " Leave such rows out of the population, and say so."
+            f"y has {n} missing or infinite {'value' if n == 1 else 'values'}, the first at row"
+            f" {int(np.flatnonzero(missing)[0])}; a case without an outcome cannot be used for a"
+            " certificate.",
+            "Leave such rows out of the population, and state this.",
         )
     return targets
 
 
-def code_labels(y: AnyArray, classes: AnyArray | None) -> Array:
-    """Targets as numbers: -1 and +1 for two labels, positions in the list for more."""
-    if classes is None:
-        return np.asarray(y, dtype=float)
-    if len(classes) == 2:
-        return np.where(y == classes[1], 1.0, -1.0)
-    return np.searchsorted(classes, y).astype(float)
+def code_targets(mixture: Mixture | None, y: AnyArray, classification: bool) -> Array:
+    """Targets as numbers: as a mixture codes them; of other classifiers, the position of each label
+    in their sorted list.
+    """
+    if mixture is not None:
+        return check_labels(mixture.target, y)
+    if classification:
+        return np.unique(y, return_inverse=True)[1].astype(float)
+    return np.asarray(y, dtype=float)
 
 
 def check_labels(target: Target, y: AnyArray) -> Array:
@@ -108,8 +115,8 @@ def check_labels(target: Target, y: AnyArray) -> Array:
         if strange.any():
             raise CertificateError(
                 f"the label {y[strange].tolist()[0]!r} is not among those that the model was fitted"
-                f" on, {target.classes.tolist()}; give more rows, or leave such rows out of the"
-                " population, and say so."
+                f" on, {target.classes.tolist()}.",
+                "Give more rows, or leave such rows out of the population, and state this.",
             )
     return target.code(y)
 

@@ -18,20 +18,23 @@ from ._words import FEW, NOT_BETTER
 __all__ = ["CLASSIFICATION"]
 
 
-def _contradicted(evidence: Evidence) -> Booleans:
+def _contradictions(evidence: Evidence) -> Booleans:
     assert evidence.observed.contradicted is not None
     return evidence.observed.contradicted
 
 
 def silent_error(evidence: Evidence, delta: float) -> list[Statement]:
     """C4: wrong, and no contradiction shown."""
-    silent, loss = evidence.errs & ~_contradicted(evidence), "errs without showing a contradiction"
+    silent, loss = (
+        evidence.errs & ~_contradictions(evidence),
+        "errs without showing a contradiction",
+    )
     return [count(evidence, silent, delta, code="C4", name="silent error", loss=loss)]
 
 
 def ambiguity(evidence: Evidence, delta: float) -> list[Statement]:
     """C4: how often local models contradict each other; labels are not needed."""
-    seen, rows = _contradicted(evidence), evidence.words.rows
+    seen, rows = _contradictions(evidence), evidence.words.rows
     if evidence.observed.unlabeled is not None:
         seen = np.concatenate([seen, evidence.observed.unlabeled])
         rows = f"{rows} and unlabeled rows"
@@ -67,7 +70,7 @@ def gain(evidence: Evidence, delta: float) -> list[Statement]:
     """C6: how much less often it errs than the majority class, and than the rivals; on the same
     rows, in pairs.
     """
-    observed, majority = evidence.observed, evidence.subject.training.majority
+    observed, majority = evidence.observed, evidence.subject.training.usual
     y, errs = observed.y, evidence.errs.astype(float)
     order = np.random.default_rng(evidence.seed).permutation(len(y))
     part = delta / (1 + len(observed.rivals))

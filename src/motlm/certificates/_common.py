@@ -13,7 +13,7 @@ from . import _distributions as distributions
 from ._evidence import Evidence
 from ._models import model_hash
 from ._statements import Statement
-from ._words import NOT_BETTER, PRIOR_NOT_USED, SEED, VACUOUS
+from ._words import NOT_BETTER, PRIOR_NOT_USED, SEED, VACUOUS, write_rows
 
 __all__ = [
     "FULL",
@@ -46,7 +46,7 @@ class Need:
 
 
 def _has_mixture(evidence: Evidence) -> bool:
-    return evidence.subject.core is not None
+    return evidence.subject.mixture is not None
 
 
 NOTHING = Need("", lambda evidence: True)
@@ -106,10 +106,11 @@ def hold_out(evidence: Evidence, delta: float) -> list[Statement]:
     """C1 and R1: how often this fixed model errs, or is off by more than the tolerance."""
     n_rows, needed = len(evidence.observed.y), int(rows_needed(_COIN, delta))
     if n_rows < needed:
+        rows, verb = write_rows(n_rows, evidence.words.rows), "is" if n_rows == 1 else "are"
         raise CertificateError(
-            f"{n_rows} {evidence.words.rows} are too few for a certificate at confidence"
-            f" {1 - delta:.4g}: not even a model without errors would be shown to be better than a"
-            f" coin. At least {needed} are needed."
+            f"{rows} {verb} too few for a certificate at confidence {1 - delta:.4g}: not even a"
+            " model without errors would be shown to be better than a coin. At least"
+            f" {needed} are needed."
         )
     entries: dict[str, Any] = {"code": "C1", "name": "hold-out"}
     if not evidence.subject.classification:
@@ -150,7 +151,7 @@ def one_draw(evidence: Evidence, delta: float) -> list[Statement]:
     randomized, baseline = evidence.randomized, evidence.baseline
     assert randomized is not None
     found, c = randomized.posterior(delta)
-    drawn = randomized.drawn(delta)
+    drawn = randomized.draw(delta)
     cost = distributions.log_ratio(drawn.draw, found.posterior, randomized.prior.posterior)
     risk = float(drawn.errs.mean())
     value = min(float(catoni(risk, cost, len(drawn.errs), delta, c)), 1.0)

@@ -10,12 +10,19 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, Booleans
+from ..overlap import Overlap
 from ._randomized import Randomized
 from ._records import Observed, Sizes, Subject, Words
 from ._statements import Statement
 from ._words import INDEPENDENT, NOT_USED, ON_TRUST
 
 __all__ = ["Evidence"]
+
+
+def _averages(overlap: Overlap) -> bool:
+    """Whether several models are used together for a row that is in several localities."""
+    both = np.ones((2, 1), dtype=bool)
+    return bool(overlap.choose(np.zeros((2, 1)), both)[0] < 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +63,13 @@ class Evidence:
         """How often the trivial predictor errs on these rows, and its name."""
         y, training = self.observed.y, self.subject.training
         if self.subject.classification:
-            if training.majority is None:
+            if training.usual is None:
                 counts = np.unique(y, return_counts=True)[1]
                 return 1.0 - float(counts.max() / counts.sum()), "the majority class"
-            return float(np.mean(y != training.majority)), "the majority class"
-        if training.mean is None:
+            return float(np.mean(y != training.usual)), "the majority class"
+        if training.usual is None:
             return None, ""
-        off = np.abs(np.asarray(y, dtype=float) - training.mean) > self.sizes.need("tolerance")
+        off = np.abs(np.asarray(y, dtype=float) - training.usual) > self.sizes.need("tolerance")
         return float(np.mean(off)), "the mean target"
 
     def regions(self) -> list[tuple[int | None, str, Booleans]]:
@@ -72,7 +79,7 @@ class Evidence:
             return [(None, "", np.ones(len(self.observed.y), dtype=bool))]
         n = mixture.n_localities
         names = {i: f"where the model of locality {i} is used" for i in range(n)}
-        if mixture.overlap.name == "mean" and n > 1:
+        if n > 1 and _averages(mixture.overlap):
             names[-1] = "where the models of several localities are averaged"
         names[n] = "where the exterior model is used" if n else "everywhere"
         return [(i, name, np.asarray(used == i)) for i, name in names.items()]
@@ -80,7 +87,7 @@ class Evidence:
     def state(
         self, *, not_used: str = NOT_USED, assumptions: tuple[str, ...] = (), **entries: Any
     ) -> Statement:
-        """A statement of these rows; about the fixed model unless it says otherwise."""
+        """A statement of these rows; about the fixed model unless another is given."""
         trust = (ON_TRUST,) if self.words.on_trust else ()
         known: dict[str, Any] = {
             "n_rows": len(self.observed.y),

@@ -26,6 +26,10 @@ __all__ = [
 _ALARM = 4.0  # standard errors; one false alarm in 16 000
 
 
+def _verb(n: int, singular: str, plural: str) -> str:
+    return singular if n == 1 else plural
+
+
 def refuse_weights(sample_weight: Any) -> None:
     if sample_weight is not None:
         raise CertificateError(
@@ -38,19 +42,20 @@ def refuse_weights(sample_weight: Any) -> None:
 def refuse_training_rows(fingerprint: Fingerprint, X: Array, codes: Array) -> str | None:
     """An error if these rows are training rows; a note if some equal one by chance."""
     keys = row_keys(X, codes)
-    known, told = fingerprint.known(keys)
-    found, looked = int(known.sum()), int(told.sum())
-    if found > fingerprint.coincidences(keys, looked) or fingerprint.same_rows(keys):
-        of = "" if looked == len(X) else f" (of {looked} that could be checked)"
+    known, checkable = fingerprint.recognize(keys)
+    found, n_checkable = int(known.sum()), int(checkable.sum())
+    if found > fingerprint.coincidences(keys, n_checkable) or fingerprint.same_rows(keys):
+        of = "" if n_checkable == len(X) else f" (of {n_checkable} checkable ones)"
         raise TrainingRowsError(
-            f"{found} of the {len(X)} rows{of} are among the {fingerprint.n_rows} used for"
-            f" fitting, the first at row {int(np.flatnonzero(known)[0])}.",
+            f"{found} of the {len(X)} rows{of} {_verb(found, 'is', 'are')} among the"
+            f" {fingerprint.n_rows} used for fitting, the first at row"
+            f" {int(np.flatnonzero(known)[0])}.",
             "Give rows that were not used for fitting, or call certify, which keeps some sealed.",
         )
     if found:
         return (
-            f"{found} of {len(X)} rows equal a row used for fitting, as many as chance explains in"
-            " such a table."
+            f"{found} of {len(X)} rows {_verb(found, 'equals', 'equal')} a row used for fitting, as"
+            " many as chance explains in such a table."
         )
     return None
 
@@ -61,9 +66,9 @@ def note_duplicates(first: AnyArray, second: AnyArray) -> str | None:
     if not both:
         return None
     return (
-        f"{both} of the {len(second)} sealed rows equal a row used for fitting. If the same case"
-        " was recorded twice, the rows are not independent: drop such duplicates and certify again."
-        " If equal cases are common, nothing is wrong."
+        f"{both} of the {len(second)} sealed rows {_verb(both, 'equals', 'equal')} a row used for"
+        " fitting. If the same case was recorded twice, the rows are not independent: drop such"
+        " duplicates and certify again. If equal cases are common, nothing is wrong."
     )
 
 
@@ -72,12 +77,13 @@ def note_unlabeled(unlabeled: AnyArray, *others: AnyArray) -> str | None:
     both = int(np.isin(unlabeled, np.concatenate(others)).sum())
     if 2 * both > len(unlabeled):
         raise CertificateError(
-            f"{both} of the {len(unlabeled)} rows of X_unlabeled are among the labeled rows; give"
-            " others of the population."
+            f"{both} of the {len(unlabeled)} rows of X_unlabeled {_verb(both, 'is', 'are')} among"
+            " the labeled rows; give others of the population."
         )
     if not both:
         return None
-    return f"{both} of the {len(unlabeled)} rows of X_unlabeled equal a labeled row."
+    verb = _verb(both, "equals", "equal")
+    return f"{both} of the {len(unlabeled)} rows of X_unlabeled {verb} a labeled row."
 
 
 def note_order(X: Any, codes: Array) -> str | None:

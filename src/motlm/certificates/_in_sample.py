@@ -29,7 +29,7 @@ from ._checks import check_labels, check_numbers, read_targets
 from ._common import flag
 from ._distributions import UnionRisk
 from ._guards import note_order, refuse_weights
-from ._issue import ISSUER, Certified, tell
+from ._issue import ISSUER, Certified, warn_notes
 from ._models import core_of, replace_mixture
 from ._records import POPULATION
 from ._statements import Certificate, Statement
@@ -62,7 +62,7 @@ def audit_in_sample(
 
     Parameters
     ----------
-    model : fitted LocalMixtureClassifier or LocalMixtureRegressor
+    model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
     X, y : the rows used for fitting it, all of them
     delta : float, default=0.05
     tolerance : float, default=None
@@ -94,13 +94,14 @@ def audit_in_sample(
     ['any rule', 'silent error', 'ambiguity']
     >>> print(certificate.headline)  # doctest: +ELLIPSIS
     With 96 % confidence over the draw of the 400 rows used for fitting, whichever applicable local
-    model is asked, ...
+    model is used, ...
     """
     if core_of(model) is not model:
         if hasattr(model, "fit") and "standardize" in _parameters(model):
             check_is_fitted(model)
         raise InputTypeError(
-            f"audit_in_sample needs a motlm estimator; got a {type(model).__name__}.",
+            f"audit_in_sample needs a motlm estimator or its mixture_; got a"
+            f" {type(model).__name__}.",
             "Use audit on rows that were not used for fitting.",
         )
     delta, _, _ = check_numbers(delta, 0.9, 0)
@@ -189,7 +190,7 @@ def certify_in_sample(
     found = [(*_best_posterior(one, delta), one) for one in candidates]
     _, solution, best = min(found, key=lambda one: one[0])
     encoded, codes = fitted.encode(X), check_labels(fitted.target, y)
-    made = _certified_mixture(best, solution, Fingerprint.of(encoded, codes), trained.table)
+    made = _use_posterior(best, solution, Fingerprint.of(encoded, codes), trained.table)
     certifiable = _Certifiable(made, best.risk, solution.kl, best.mass)
     statements = _state(certifiable, delta, _Words.of(made, tolerance, trained.table, population))
     protocol = (
@@ -200,7 +201,7 @@ def certify_in_sample(
     certificate = Certificate(
         statements, delta, True, made.hash, protocol, random_state, notes, ISSUER
     )
-    tell(notes, stacklevel=2)
+    warn_notes(notes, stacklevel=2)
     certified = replace_mixture(model, made)
     certified.certificate_ = certificate
     return Certified(certified, certificate, None, certified)
@@ -217,11 +218,11 @@ def _check_estimator(estimator: Any, X: Any, reference: float) -> None:
     if "standardize" not in _parameters(estimator):
         raise InputTypeError(
             f"certify_in_sample needs a motlm estimator; got a {type(estimator).__name__}.",
-            "Use certify.",
+            "Use audit_in_sample." if isinstance(estimator, Mixture) else "Use certify.",
         )
     if has_text(X):
         raise CertificateError(
-            "X has columns of text, whose levels would be learned from the rows that certify.",
+            "X has columns of text, whose levels would be taken from the rows used for fitting.",
             "Encode them by levels that are known beforehand, or use certify, which splits.",
         )
     if not 0 <= reference < 1:
@@ -267,7 +268,7 @@ def _best_posterior(trained: Trained, delta: float) -> tuple[float, Solution]:
     return min(found, key=lambda pair: pair[0])
 
 
-def _certified_mixture(
+def _use_posterior(
     best: Trained, solution: Solution, fingerprint: Fingerprint, rows: Table
 ) -> Mixture:
     """The mixture with the posterior that was found."""

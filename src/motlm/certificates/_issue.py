@@ -16,7 +16,7 @@ from ._models import core_of
 from ._regression import REGRESSION
 from ._statements import Certificate, Ledger
 
-__all__ = ["ISSUER", "Certified", "Spend", "issue", "make_certificate", "share_out", "tell"]
+__all__ = ["ISSUER", "Certified", "Spend", "issue", "make_certificate", "share_out", "warn_notes"]
 
 ISSUER = f"motlm {__version__}"
 Spend = Mapping[str, float] | str | None
@@ -70,13 +70,13 @@ def issue(evidence: Evidence, delta: float, spend: Spend, stacklevel: int = 2) -
     """The certificate of some evidence, with the predictors that it is about."""
     spent = share_out(evidence, delta, spend)
     certificate = make_certificate(evidence, spent, delta, spend != "each")
-    tell(evidence.words.notes, stacklevel + 1)
+    warn_notes(evidence.words.notes, stacklevel + 1)
     gibbs = drawn = None
     if evidence.randomized is not None:
         if "any rule" in spent:
             gibbs = evidence.randomized.gibbs(spent["any rule"])
         if "one draw" in spent:
-            drawn = evidence.randomized.drawn(spent["one draw"]).model
+            drawn = evidence.randomized.draw(spent["one draw"]).model
     for model in (evidence.subject.model, gibbs, drawn):
         core = core_of(model)
         if core is not None:
@@ -106,7 +106,7 @@ def make_certificate(
     )
 
 
-def tell(notes: Iterable[str], stacklevel: int) -> None:
+def warn_notes(notes: Iterable[str], stacklevel: int) -> None:
     """Notes of a certificate as warnings, at the user's call."""
     for note in notes:
         warnings.warn(MotlmWarning(note), stacklevel=stacklevel + 1)

@@ -1,6 +1,4 @@
-"""The motlm estimator inside a predictor, others in its place, and hashes by which predictors are
-known again.
-"""
+"""The mixture inside a predictor, another in its place, and hashes that identify predictors."""
 
 from __future__ import annotations
 
@@ -14,14 +12,22 @@ from sklearn.pipeline import Pipeline
 
 from ..mixture import Mixture
 
-__all__ = ["core_of", "model_hash", "replace_core", "replace_mixture", "rows_of_core"]
+__all__ = ["core_of", "find_mixture", "model_hash", "replace_mixture", "rows_of_core"]
+
+
+def find_mixture(model: Any) -> Mixture | None:
+    """The mixture that decides in the end: the model itself, or that of its core; None if there is
+    none.
+    """
+    core = core_of(model)
+    return None if core is None else _own_mixture(core)
 
 
 def core_of(model: Any) -> Any:
-    """The fitted estimator whose mixture decides in the end: the model itself, the last step of a
-    pipeline, the best of a search; None if there is none.
+    """What has the mixture that decides in the end: the model itself (an estimator or a mixture),
+    the last step of a pipeline, the best of a search; None if there is none.
     """
-    if isinstance(getattr(model, "mixture_", None), Mixture):
+    if _own_mixture(model) is not None:
         return model
     inner = _inner(model)
     return None if inner is None else core_of(inner)
@@ -29,11 +35,17 @@ def core_of(model: Any) -> Any:
 
 def rows_of_core(model: Any, X: Any) -> Any:
     """Rows as the core of a model sees them: transformed by the steps of a pipeline."""
-    if isinstance(getattr(model, "mixture_", None), Mixture):
+    if _own_mixture(model) is not None:
         return X
     if isinstance(model, Pipeline) and len(model.steps) > 1:
         X = model[:-1].transform(X)
     return rows_of_core(_inner(model), X)
+
+
+def _own_mixture(model: Any) -> Mixture | None:
+    """The mixture that a model is, or that it was fitted with."""
+    found = model if isinstance(model, Mixture) else getattr(model, "mixture_", None)
+    return found if isinstance(found, Mixture) else None
 
 
 def _inner(model: Any) -> Any:
@@ -42,19 +54,16 @@ def _inner(model: Any) -> Any:
     return getattr(model, "best_estimator_", None)
 
 
-def replace_mixture(core: Any, mixture: Mixture) -> Any:
-    """An estimator like the core with another mixture, and without a certificate."""
-    made = copy.copy(core)
-    made.mixture_ = mixture
-    made.__dict__.pop("certificate_", None)
-    return made
-
-
-def replace_core(model: Any, core: Any) -> Any:
-    """A predictor like the model with another estimator in the place of its core."""
-    if isinstance(getattr(model, "mixture_", None), Mixture):
-        return core
-    inner = replace_core(_inner(model), core)
+def replace_mixture(model: Any, mixture: Mixture) -> Any:
+    """A predictor like the model that has another mixture, and no certificate."""
+    if isinstance(model, Mixture):
+        return mixture
+    if _own_mixture(model) is not None:
+        made = copy.copy(model)
+        made.mixture_ = mixture
+        made.__dict__.pop("certificate_", None)
+        return made
+    inner = replace_mixture(_inner(model), mixture)
     if not isinstance(model, Pipeline):
         return inner
     made = copy.copy(model)
@@ -64,13 +73,11 @@ def replace_core(model: Any, core: Any) -> Any:
 
 def model_hash(model: Any) -> str:
     """A hash of all the numbers that a model predicts by; empty for one that cannot be pickled."""
-    if isinstance(model, Mixture):
-        return model.hash
-    core = core_of(model)
-    if core is None:
+    own = _own_mixture(model)
+    if own is not None:
+        return own.hash
+    if core_of(model) is None:
         return _pickle_hash(model)
-    if core is model:
-        return str(core.mixture_.hash)
     inner = model_hash(_inner(model))
     if not isinstance(model, Pipeline):
         return inner

@@ -20,7 +20,7 @@ from ..optimize import Solution
 from ..posterior import Posterior, Prior
 from ..problem import Table
 from . import _distributions as distributions
-from ._models import replace_core, replace_mixture
+from ._models import replace_mixture
 from ._records import Observed, Sizes, Subject
 
 __all__ = ["DrawnModel", "LearnedPrior", "Randomized"]
@@ -46,16 +46,14 @@ class DrawnModel:
 
 
 class Randomized:
-    """Random models around a fitted one. All is computed when it is asked for, and once for each
-    delta.
-    """
+    """Random models around a fitted one. All is computed when needed, and once for each delta."""
 
     def __init__(self, subject: Subject, observed: Observed, sizes: Sizes, seed: int) -> None:
         self._subject, self._observed, self._sizes, self._seed = subject, observed, sizes, seed
         # caches of the object, which end with it
         self.posterior = lru_cache(maxsize=None)(self._learn_posterior)
         self.gibbs = lru_cache(maxsize=None)(self._make_gibbs)
-        self.drawn = lru_cache(maxsize=None)(self._make_draw)
+        self.draw = lru_cache(maxsize=None)(self._make_draw)
 
     @cached_property
     def rows(self) -> Table:
@@ -82,22 +80,22 @@ class Randomized:
         return LearnedPrior(mixture, loss, posterior, float(np.clip(max(risks), 0.0, 1.0)))
 
     def _held_out_risks(self, posterior: Posterior) -> list[float]:
-        """Of a classifier on the rows that its fit held out, where it did."""
+        """On the rows that the fit held out, where it did and the target has such a risk."""
         mixture = self._subject.mixture
-        if mixture is None or not self._subject.classification:
-            return []
+        assert mixture is not None
         provenance = mixture.provenance
-        return [
-            1.0 - one.held_out_score
+        risks = [
+            mixture.target.expected_risk(one.held_out_score)
             for one in provenance.path
             if one.held_out_score is not None
             and one.n_localities == posterior.n_localities
             and one.inverse_temperature == provenance.inverse_temperature
         ]
+        return [one for one in risks if one is not None]
 
     def _learn_posterior(self, delta: float) -> tuple[Solution, float]:
-        """The distribution that minimizes Catoni's bound on these rows, and its C, which the rows
-        used for fitting have chosen.
+        """The distribution that minimizes Catoni's bound on these rows, and its C, chosen by
+        the rows used for fitting.
         """
         prior, rows = self.prior, self.rows
         # about a nat is what learning from the rows usually costs
@@ -127,12 +125,11 @@ class Randomized:
         return DrawnModel(self._model(mixture), draw, np.asarray(errs))
 
     def _mixture(self, posterior: Posterior, radius: Array | None = None) -> Mixture:
-        """The mixture with another distribution, which knows the rows of the fit and these."""
+        """The mixture with another distribution, learned from the rows of the fit and these."""
         fixed, rows = self.prior.mixture, self.rows
         seen = fixed.provenance.fingerprint.join(Fingerprint.of(rows.X, rows.target))
         made = distributions.replace_posterior(fixed, posterior, seen, radius)
         return count_rows(made, rows)
 
     def _model(self, mixture: Mixture) -> Any:
-        core = replace_mixture(self._subject.core, mixture)
-        return replace_core(self._subject.model, core)
+        return replace_mixture(self._subject.model, mixture)

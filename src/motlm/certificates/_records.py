@@ -42,9 +42,8 @@ class Training:
 
     encoded: Array | None = None
     codes: Array | None = None  # targets as the mixture's objective has them
-    mean: float | None = None  # of a regression's target
-    scale: float | None = None
-    majority: Any = None  # the more frequent label
+    usual: Any = None  # answer of the trivial predictor: the most frequent label, the mean target
+    scale: float | None = None  # deviation of a regression's target
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +51,10 @@ class Subject:
     """The model that is certified."""
 
     model: Any
-    core: Any  # the motlm estimator in it, or None
+    mixture: Mixture | None  # that decides in the end
     classification: bool
     hash: str
     training: Training
-
-    @property
-    def mixture(self) -> Mixture | None:
-        return None if self.core is None else self.core.mixture_
 
 
 @dataclass(frozen=True, eq=False)

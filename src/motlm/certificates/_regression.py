@@ -18,14 +18,16 @@ __all__ = ["REGRESSION"]
 # standard deviations of the target; deviations beyond count as that, which can only make the
 # baseline better
 _WIDE = 4.0
-_TAIL = 0.05  # share of errors beyond those counted, from which a mean of the others says little
+_TAIL = (
+    0.05  # share of errors beyond those counted, from which a mean of the others is not informative
+)
 
 
 def squared_error(evidence: Evidence, delta: float) -> list[Statement]:
     """R2: the mean squared error, clipped, by betting; and how often errors are larger."""
     clip, scale = evidence.sizes.need("clip"), evidence.subject.training.scale
     for_error, for_tail = 0.85 * delta, 0.15 * delta
-    clipped, order = _clipped(evidence)
+    clipped, order = _clip_squares(evidence)
     bound = betting(clipped[order], for_error)
     root = float(clip * np.sqrt(bound))
     tail = _tail(evidence, for_tail)
@@ -46,16 +48,16 @@ def squared_error(evidence: Evidence, delta: float) -> list[Statement]:
     return [one]
 
 
-def explained(evidence: Evidence, delta: float) -> list[Statement]:
+def reduction(evidence: Evidence, delta: float) -> list[Statement]:
     """R2: by how much the mean squared error, clipped, is smaller than that of always predicting
     the mean target of the rows used for fitting.
     """
     clip, training = evidence.sizes.need("clip"), evidence.subject.training
-    assert training.mean is not None
+    assert training.usual is not None
     assert training.scale is not None
     for_error, for_tail = 0.95 * delta, 0.05 * delta
-    clipped, order = _clipped(evidence)
-    away = np.abs(np.asarray(evidence.observed.y, dtype=float) - training.mean)
+    clipped, order = _clip_squares(evidence)
+    away = np.abs(np.asarray(evidence.observed.y, dtype=float) - training.usual)
     away = np.minimum(away, _WIDE * training.scale) / clip
     value = betting_reduction(clipped[order], away[order] ** 2, for_error)
     tail = _tail(evidence, for_tail)
@@ -70,7 +72,7 @@ def explained(evidence: Evidence, delta: float) -> list[Statement]:
         bound="at least",
         unit="ratio",
         flags=_flags(value is None, value is not None and value <= 0, tail),
-        details={"clip": clip, "beyond": tail, "mean": training.mean},
+        details={"clip": clip, "beyond": tail, "mean": training.usual},
         assumptions=(CLIPPED,),
     )
     return [one]
@@ -84,7 +86,7 @@ def _flags(vacuous: bool, worse: bool, tail: float) -> tuple[str, ...]:
     return (HEAVY,) if tail > _TAIL else ()
 
 
-def _clipped(evidence: Evidence) -> tuple[Array, Integers]:
+def _clip_squares(evidence: Evidence) -> tuple[Array, Integers]:
     """Squared errors in units of the largest that is counted, and a random order to bet on them
     in.
     """
@@ -148,7 +150,7 @@ def _rank(evidence: Evidence, m: int, delta: float) -> tuple[int, int]:
 REGRESSION: Mapping[str, Maker] = {
     "tolerance": Maker(hold_out, 0.20),
     "squared error": Maker(squared_error, 0.20),
-    "explained": Maker(explained, 0.15, TARGET),
+    "explained": Maker(reduction, 0.15, TARGET),
     "interval": Maker(intervals, 0.20),
     "any rule": Maker(any_rule, 0.10, PRIOR),
     "one draw": Maker(one_draw, 0.15, PRIOR),

@@ -27,7 +27,7 @@ _ON_TRUST_BEFORE = (
 class Statement:
     """One thing that is certified.
 
-    `value` is None where there are too few rows to certify anything. `bound` says whether the true
+    `value` is None where there are too few rows to certify anything. `bound` is whether the true
     value is "at most" or "at least" that. `unit` is "share" of cases, "target" (the units of y),
     "ratio", or "difference" of two shares.
 

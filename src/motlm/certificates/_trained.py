@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +13,8 @@ from scipy.special import gammaln
 
 from ..errors import CertificateError, InputError
 from ..fingerprints import row_keys
-from ..geometry import GivenCenters
 from ..losses import Loss
 from ..mixture import Mixture
-from ..posterior import Prior
 from ..problem import Table
 from ..units import Units
 from . import _distributions as distributions
@@ -61,9 +60,11 @@ def read_training(mixture: Mixture, X: Any, y: Any, tolerance: float | None) -> 
         )
     loss = _loss(mixture, tolerance)
     rows = mixture.rows(encoded, codes)
+    given = mixture.provenance.prior  # of the localities that are left
+    prior = mixture.geometry.expand(given, mixture.n_localities, mixture.inputs)
     return Trained(
         mixture,
-        UnionRisk(loss, mixture.geometry, _prior(mixture), rows),
+        UnionRisk(loss, mixture.geometry, prior, rows),
         Table(encoded, codes, np.ones(len(codes))),
         _mass(mixture),
         "learned" if mixture.geometry.learned else "known",
@@ -86,15 +87,16 @@ def _refuse_prior_of_rows(mixture: Mixture) -> None:
             "the localities have priors of their own; in-sample they must have one, of plain"
             " numbers."
         )
-    if isinstance(geometry, GivenCenters) and geometry.metric.arguments:
+    taken = geometry.depends_on_rows()
+    if taken:
         raise CertificateError(
-            f"metric {geometry.metric.name!r} has taken its scales from the rows; use certify,"
-            " which splits."
+            f"the model has taken {taken} from the rows used for fitting.",
+            "Use certify, which splits.",
         )
     if mixture.inputs.columns.has_text:
         raise CertificateError(
-            "the model has learned the levels of text columns from the rows; use certify, which"
-            " splits."
+            "the model has taken the levels of text columns from the rows used for fitting.",
+            "Use certify, which splits.",
         )
 
 
@@ -109,28 +111,20 @@ def _loss(mixture: Mixture, tolerance: float | None) -> Loss:
     return mixture.target.error(tolerance)
 
 
-def _prior(mixture: Mixture) -> Prior:
-    """Of the localities that are left."""
-    varies = mixture.inputs.varies
-    prior = mixture.provenance.prior.expand(mixture.n_localities, len(varies))
-    return replace(
-        prior,
-        center=np.asarray(prior.center)[:, varies],
-        coef=np.asarray(prior.coef)[:, varies],
-    )
-
-
 def _mass(mixture: Mixture) -> float:
-    """The prior weight of the number of localities: dropping some, or choosing it, used the same
-    rows. Any of known points may have been dropped.
+    """The prior weight of the number of localities and of the geometry's discrete choices.
+
+    Dropping localities, or choosing their number, used the same rows; any of known points may have
+    been dropped. What is learned from here on keeps the geometry's choices.
     """
-    most = mixture.provenance.most_localities
-    return 1.0 / (most + 1) if mixture.geometry.learned else 2.0**-most
+    most, geometry = mixture.provenance.most_localities, mixture.geometry
+    mass = 1.0 / (most + 1) if geometry.learned else 2.0**-most
+    return mass * math.exp(-geometry.log_choices(mixture.posterior))
 
 
 def move_to_medoids(trained: Trained) -> Trained:
-    """Centers moved to the nearest rows, which then certify no more; and the prior weight of such a
-    choice, 1 / C(m, n).
+    """Centers moved to the nearest rows, which are then left out of the certificate; and the prior
+    weight of such a choice, 1 / C(m, n).
     """
     mixture, rows, table = trained.mixture, trained.risk.rows, trained.table
     posterior, m = mixture.posterior, len(table.X)

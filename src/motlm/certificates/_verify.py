@@ -10,8 +10,7 @@ import numpy as np
 
 from .._typing import Array
 from ..errors import CertificateError, MotlmWarning
-from ..mixture import Mixture
-from ._models import core_of, model_hash, rows_of_core
+from ._models import core_of, find_mixture, model_hash, rows_of_core
 from ._statements import Certificate, Statement
 
 __all__ = ["prediction_interval", "verify"]
@@ -23,7 +22,7 @@ def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
 
     Parameters
     ----------
-    model : fitted estimator
+    model : fitted estimator or mixture
     certificate : Certificate
 
     Returns
@@ -70,8 +69,8 @@ def _earlier_hash(model: Any) -> str:
     """Of a model from a file of an earlier version: its hash by the rule of that time, as long as
     it is unchanged.
     """
-    mixture = model if isinstance(model, Mixture) else getattr(model, "mixture_", None)
-    if not isinstance(mixture, Mixture) or mixture.provenance.earlier_hash is None:
+    mixture = find_mixture(model)
+    if mixture is None or core_of(model) is not model or mixture.provenance.earlier_hash is None:
         return ""
     now, before = mixture.provenance.earlier_hash
     return before if now == mixture.hash else ""
@@ -83,7 +82,7 @@ def prediction_interval(model: Any, certificate: Certificate, X: Any) -> Array:
 
     Parameters
     ----------
-    model : fitted regressor
+    model : fitted regressor or mixture
     certificate : Certificate
         Of this very model, with the statement "interval".
     X : rows
@@ -114,14 +113,14 @@ def prediction_interval(model: Any, certificate: Certificate, X: Any) -> Array:
             "this certificate has no prediction intervals; certify a regressor with the statement"
             " 'interval'."
         )
-    core = core_of(model)
     answers = np.asarray(model.predict(X), dtype=float)
+    mixture = find_mixture(model)
     used, n = np.zeros(len(answers), dtype=int), 0
-    if core is not None:
-        n = core.mixture_.n_localities
+    if mixture is not None:
+        n = mixture.n_localities
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MotlmWarning)  # predict has given them
-            used = core.apply(rows_of_core(model, X))
+            used = mixture.apply(rows_of_core(model, X))
     half = np.full(n + 2, np.inf)  # of each model; the last but one is the exterior, -1 is several
     for i, one in zip(_region_indices(about, n), about, strict=True):
         half[i] = np.inf if one.value is None else one.value

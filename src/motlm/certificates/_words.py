@@ -27,6 +27,7 @@ __all__ = [
     "round_number",
     "round_share",
     "sentence",
+    "write_rows",
 ]
 
 # Flags, which come before a sentence
@@ -94,6 +95,11 @@ def confidence(delta: float) -> str:
     return f"{safe:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
+def write_rows(n_rows: int, rows: str) -> str:
+    """How many there are of which rows: "1 sealed row", "20 rows of the audit"."""
+    return f"{n_rows} {rows.replace('rows', 'row', 1) if n_rows == 1 else rows}"
+
+
 def sentence(one: Statement) -> str:
     """The statement in plain words, its flags first."""
     flags = "".join(f"{flag}: " for flag in one.flags)
@@ -110,10 +116,10 @@ def _opening(one: Statement) -> str:
     sure = f"{confidence(one.delta)} confidence"
     if one.region and one.details["regions"] > 1:  # all regions together
         return (
-            f"{_capital(one.region)} ({one.n_rows} {one.rows}), with {sure} for all"
+            f"{_capital(one.region)} ({write_rows(one.n_rows, one.rows)}), with {sure} for all"
             f" {one.details['regions']:.0f} regions together, "
         )
-    return f"With {sure} over the draw of the {one.n_rows} {one.rows}, "
+    return f"With {sure} over the draw of the {write_rows(one.n_rows, one.rows)}, "
 
 
 def _capital(text: str) -> str:
@@ -127,7 +133,7 @@ def _value(one: Statement) -> str:
     return round_number(value, up, 3)
 
 
-def _observed(one: Statement) -> str:
+def _brackets(one: Statement) -> str:
     """In brackets: what was seen on the rows, and the same of the trivial predictor."""
     if one.errors is not None:
         seen = f"{one.errors} of {one.n_rows} seen"
@@ -137,14 +143,13 @@ def _observed(one: Statement) -> str:
         return ""
     beside = ""
     if one.baseline is not None and one.unit == "share":
-        verb = "errs" if one.loss == "errs" else "is off"
-        beside = f"; {one.baseline_name} {verb} on {round_share(one.baseline, False)} of them"
+        beside = f"; {one.baseline_name} {one.loss} on {round_share(one.baseline, False)} of them"
     return f" ({seen}{beside})"
 
 
 def _share_of_cases(one: Statement, which: str = "") -> str:
     who = _PREDICTORS[one.predictor]
-    return f"{who}{which} {one.loss} on at most {_value(one)} of {one.population}{_observed(one)}."
+    return f"{who}{which} {one.loss} on at most {_value(one)} of {one.population}{_brackets(one)}."
 
 
 def _fixed_model(one: Statement) -> str:
@@ -156,7 +161,7 @@ def _fixed_model(one: Statement) -> str:
 
 def _any_rule(one: Statement) -> str:
     return (
-        f"whichever applicable local model is asked, {_share_of_cases(one)} This is not a statement"
+        f"whichever applicable local model is used, {_share_of_cases(one)} This is not a statement"
         " about the fixed model that predict uses."
     )
 
@@ -202,7 +207,7 @@ def _interval(one: Statement) -> str:
 def _without_value(one: Statement) -> str:
     where = f"{one.region} " if one.region else ""
     needed = f"; {one.details['needed']:.0f} are needed" if "needed" in one.details else ""
-    return f"no certificate {where}from {one.n_rows} {one.rows}{needed}."
+    return f"no certificate {where}from {write_rows(one.n_rows, one.rows)}{needed}."
 
 
 def _on_average(one: Statement) -> str:
@@ -212,7 +217,7 @@ def _on_average(one: Statement) -> str:
         f"{where} prediction of {_PREDICTORS[one.predictor]} plus or minus"
         f" {round_number(one.value or 0.0, True, 3)} contains the outcome with probability at least"
         f" {100 * one.details['coverage']:g} % for {one.population}, on average over the draw of"
-        f" the {one.n_rows} {one.rows} and of the case."
+        f" the {write_rows(one.n_rows, one.rows)} and of the case."
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..certificates import audit
-from ._errors import CommandError, say
+from ._errors import CommandError, show_message
 from ._models import load_model, open_source, outcomes_for, rows_for, source_rows
 from ._options import (
     data_argument,
@@ -68,5 +68,5 @@ def certify(**given: Any) -> None:
     if options.save:
         model.certificate_ = certificate
         model.save(options.model_path)
-        say(f"certificate saved in {options.model_path}")
+        show_message(f"certificate saved in {options.model_path}")
     click.echo(json.dumps(certificate.to_dict()) if options.as_json else str(certificate))

@@ -134,7 +134,7 @@ def _remark(column: pd.Series) -> str:
 @dataclass(frozen=True)
 class RowsRead:
     """Rows as a model takes them; for each, why it cannot be scored, and a note on how it was read;
-    "" where there is nothing to say.
+    "" where there is none.
     """
 
     rows: pd.DataFrame
@@ -179,7 +179,7 @@ def _read_numbers(name: str, values: pd.Series, missing: Booleans) -> tuple[AnyA
         wrong = "is not a number" if np.isnan(numbers[i]) else f"is larger than {LARGEST:g}"
         return f"column {name!r}: {texts[i][:_SHOWN]!r} {wrong}"
 
-    return np.where(sound, numbers, 0.0), _say_where(~sound & ~missing, reason)
+    return np.where(sound, numbers, 0.0), _texts_where(~sound & ~missing, reason)
 
 
 def _read_categories(
@@ -204,19 +204,19 @@ def _read_categories(
     def remark(i: int) -> str:
         return f"column {name!r}: the category {texts[i][:_SHOWN]!r} is unknown to the model"
 
-    return made, _say_where(unknown, remark)
+    return made, _texts_where(unknown, remark)
 
 
-def _say_where(selected: Booleans, words: Callable[[int], str]) -> AnyArray:
+def _texts_where(selected: Booleans, words: Callable[[int], str]) -> AnyArray:
     """A text for each selected row, "" for the others."""
-    told = np.full(len(selected), "", dtype=object)
+    texts = np.full(len(selected), "", dtype=object)
     for i in np.flatnonzero(selected):
-        told[i] = words(int(i))
-    return told
+        texts[i] = words(int(i))
+    return texts
 
 
 def _join(parts: Iterable[AnyArray], n_rows: int) -> AnyArray:
-    """All that is said of each row."""
+    """All remarks on each row, in one text."""
     joined = np.full(n_rows, "", dtype=object)
     for part in parts:
         for i in np.flatnonzero(part != ""):

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ..datasets import KEEL, data_folder, load_keel
 from ..files import write_atomically
-from ._errors import CommandError, say
+from ._errors import CommandError, show_message
 from ._options import FILE, force_option, json_option
 from ._output import check_outputs, echo_json, open_standard_output
 
@@ -33,7 +33,7 @@ def list_sets(as_json: bool) -> None:
     for one in KEEL:
         table.add_row(one.name, one.title, one.task)
     Console(highlight=False).print(table)
-    say(f"looked for in {data_folder()}, else downloaded")
+    show_message(f"looked for in {data_folder()}, else downloaded")
 
 
 @datasets.command("fetch")
@@ -62,4 +62,4 @@ def fetch(name: str, output: Path | None, as_json: bool, force: bool) -> None:
         open_standard_output().write(content)
     else:
         write_atomically(output, content)
-        say(f"{len(frame)} rows written to {output}")
+        show_message(f"{len(frame)} rows written to {output}")

@@ -47,6 +47,6 @@ def demo(output: Path, as_json: bool, force: bool) -> None:
         content = {"model": str(saved), "report": str(page), "explanation": explanation.to_dict()}
         echo_json({**content, "certificate": certificate.to_dict()})
         return
-    click.echo(summarize(model, explanation, frame, "target"))
+    click.echo(summarize(model, explanation, frame, "target", "the rows"))
     click.echo(certificate.headline.sentence)
     click.echo(f"model:  {saved}\nreport: {page}")

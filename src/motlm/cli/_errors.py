@@ -20,7 +20,14 @@ from ..errors import (
     UnknownCategoryWarning,
 )
 
-__all__ = ["CommandError", "TableError", "describe", "ignore_warnings", "say", "show_warnings"]
+__all__ = [
+    "CommandError",
+    "TableError",
+    "describe",
+    "ignore_warnings",
+    "show_message",
+    "show_warnings",
+]
 
 
 class TableError(MotlmError):
@@ -44,7 +51,7 @@ _ADVICE: dict[type[MotlmError | MotlmWarning], str] = {
 }
 
 
-def say(text: str) -> None:
+def show_message(text: str) -> None:
     """Print a message to standard error; standard output is for results."""
     click.echo(text, err=True)
 
@@ -72,13 +79,13 @@ def _text(problem: BaseException) -> str:
 @contextmanager
 def show_warnings() -> Iterator[None]:
     """Print warnings as notes, each once; those for programmers (not a UserWarning) are ignored."""
-    told: set[str] = set()
+    shown: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = message if isinstance(message, str) else describe(message)
-        if text not in told:
-            told.add(text)
-            say(f"note: {text}")
+        if text not in shown:
+            shown.add(text)
+            show_message(f"note: {text}")
 
     before = warnings.showwarning
     with warnings.catch_warnings():

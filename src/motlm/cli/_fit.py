@@ -17,7 +17,7 @@ from ..explanations import explain_global
 from ..inputs import Columns, TableNotes
 from ._calibrate import calibrate
 from ._columns import column_of, read_rows, refuse_missing_columns
-from ._errors import CommandError, ignore_warnings, say
+from ._errors import CommandError, TableError, ignore_warnings, show_message
 from ._models import open_source, refuse_unreadable, source_rows
 from ._options import (
     FILE,
@@ -175,11 +175,13 @@ def fit(**given: Any) -> None:
     _check(options)
     source = open_source(options.data)
     text = source_rows(source)
-    say(f"{source.name}: {len(text)} rows, {len(text.columns)} columns ({source.description})")
+    show_message(
+        f"{source.name}: {len(text)} rows, {len(text.columns)} columns ({source.description})"
+    )
     _check_columns(options, text)
     prepared = prepare(text, options.roles, options.rules)
     for line in prepared.messages:
-        say(line)
+        show_message(line)
     fitted = _fit(options, prepared)
     with ignore_warnings():
         _save(options, fitted, source.title)
@@ -252,25 +254,30 @@ def _estimator(options: _Options, prepared: Prepared) -> LocalMixture:
 def _read_points(path: Path, columns: Columns) -> pd.DataFrame:
     source = open_source(path)
     text = read_text(source)
+    if not len(text):
+        raise TableError(
+            f"{source.name} has no rows; write one typical case in each row, or leave out"
+            " --points to search for localities."
+        )
     refuse_missing_columns(columns, text, source.name)
     read = read_rows(columns, text, True, {})
     refuse_unreadable(read, text.index, source.name)
-    say(f"{len(read.rows)} typical cases from {source.name}")
+    show_message(f"{len(read.rows)} typical cases from {source.name}")
     return read.rows
 
 
 def _save(options: _Options, fitted: _Fitted, title: str) -> None:
     if options.model_path is not None:
         fitted.model.save(options.model_path)
-        say(f"model written to {options.model_path}")
+        show_message(f"model written to {options.model_path}")
     if options.report_path is not None:
         from ..report import render
 
         title = options.title or f"{options.target}, from {title}"
         render(fitted.model, fitted.X, fitted.y, options.report_path, title=title)
-        say(f"report written to {options.report_path}")
+        show_message(f"report written to {options.report_path}")
     if options.model_path is None and options.report_path is None:
-        say(
+        show_message(
             "nothing was saved: --model model.json saves the model, --report report.html writes a"
             " report"
         )
@@ -293,10 +300,10 @@ def _show(options: _Options, fitted: _Fitted, n_rows: int) -> None:
             }
         )
         return
-    click.echo(summarize(model, explanation, fitted.X, options.target))
+    click.echo(summarize(model, explanation, fitted.X, options.target, "the sealed rows"))
     if options.points is None and options.localities == "auto" and not model.localities_:
         click.echo(
-            "localities gave no improvement on held-out rows; --localities 2 asks for two,"
+            "localities gave no improvement on held-out rows; --localities 2 searches for two,"
             " --points clients.csv gives typical cases"
         )
     click.echo(f"\n{name} on {len(fitted.y)} sealed rows: {score:.4g}")

@@ -13,7 +13,7 @@ import click
 
 from .._version import __version__
 from ..errors import MotlmError
-from ._errors import describe, say, show_warnings
+from ._errors import describe, show_message, show_warnings
 
 __all__ = ["BROKEN_PIPE", "BUG", "ERROR", "INTERRUPTED", "NOT_SCORED", "Group"]
 
@@ -56,14 +56,14 @@ def _exit_code(run: Callable[[], Any]) -> int:
         error.show()
         return ERROR
     except (MotlmError, OSError, click.ClickException) as error:
-        say(f"Error: {describe(error)}")
+        show_message(f"Error: {describe(error)}")
         return ERROR
     except click.Abort:
-        say("motlm: interrupted")
+        show_message("motlm: interrupted")
         return INTERRUPTED
     except Exception:
         traceback.print_exc()
-        say(
+        show_message(
             "motlm: this is a bug. Please report it, with the command, the version of motlm"
             f" ({__version__}) and the traceback above."
         )

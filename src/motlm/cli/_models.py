@@ -16,7 +16,7 @@ from ..inputs import TableNotes
 from ..loading import load
 from ..mixture import Mixture
 from ._columns import RowsRead, column_of, read_rows, refuse_missing_columns
-from ._errors import CommandError, TableError, say
+from ._errors import CommandError, TableError, show_message
 from ._prepare import read_outcomes
 from ._tables import Source, open_table, read_text
 
@@ -93,7 +93,7 @@ def rows_for(model: LocalMixture, text: pd.DataFrame, where: str) -> tuple[Any, 
     refuse_unreadable(read, text.index, where)
     noted = np.flatnonzero(read.note != "")
     if len(noted):
-        say(
+        show_message(
             f"{len(noted)} rows were read with a note; the first is row"
             f" {int(text.index[noted[0]])}: {read.note[noted[0]]}"
         )

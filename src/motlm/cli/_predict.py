@@ -17,7 +17,7 @@ from ..estimators import LocalMixture
 from ..files import atomic_stream
 from ._calibrate import probabilities
 from ._columns import column_of
-from ._errors import CommandError, ignore_warnings, say
+from ._errors import CommandError, ignore_warnings, show_message
 from ._group import NOT_SCORED
 from ._models import load_model, notes_of, open_source, read_for, to_input
 from ._options import FILE, data_argument, force_option, model_argument
@@ -87,17 +87,17 @@ def predict(**given: Any) -> None:
             not_scored += int((table["reason"] != "").sum())
             noted += int((table["note"] != "").sum())
         stream.flush()
-    _tell(output, total, not_scored, noted)
+    _show_counts(output, total, not_scored, noted)
     if not_scored:
         click.get_current_context().exit(NOT_SCORED)
 
 
-def _tell(output: Path | None, total: int, not_scored: int, noted: int) -> None:
+def _show_counts(output: Path | None, total: int, not_scored: int, noted: int) -> None:
     where = "" if output is None else f" written to {output}"
     failed = f", of which {not_scored} could not be scored: see the column reason"
-    say(f"{total} rows{where}{failed if not_scored else ''}")
+    show_message(f"{total} rows{where}{failed if not_scored else ''}")
     if noted:
-        say(f"{noted} rows have missing values or unknown categories: see the column note")
+        show_message(f"{noted} rows have missing values or unknown categories: see the column note")
 
 
 def _id_column(
@@ -110,7 +110,9 @@ def _id_column(
     if known in chunk.columns:
         return known
     if warn:
-        say(f"the table has no column {known!r}, which has the IDs of the rows for this model")
+        show_message(
+            f"the table has no column {known!r}, which has the IDs of the rows for this model"
+        )
     return None
 
 

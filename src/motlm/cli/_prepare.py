@@ -106,7 +106,7 @@ def _rows_with_target(text: pd.DataFrame, target: str) -> tuple[pd.DataFrame, li
 def _rows_to_use(
     text: pd.DataFrame, roles: Roles, missing: str
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
-    """The table and its features, without rows that have missing values if so told."""
+    """The table and its features, without incomplete rows if `missing` is "drop"."""
     others = {roles.target, *roles.ignored, *([] if roles.weights is None else [roles.weights])}
     features = text.drop(columns=list(others))
     if features.shape[1] == 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ._errors import ignore_warnings, say
+from ._errors import ignore_warnings, show_message
 from ._models import load_model, open_source, outcomes_for, rows_for, source_rows
 from ._options import (
     FILE,
@@ -66,7 +66,7 @@ def report(**given: Any) -> None:
     with ignore_warnings():
         render(model, X, y, options.output, title=title, include_rows=options.include_rows)
         score = model.score(X, y)
-    say(f"report written to {options.output}")
+    show_message(f"report written to {options.output}")
     if options.as_json:
         name = model.mixture_.target.score_name
         echo_json({"report": str(options.output), "rows": len(y), name: score})

@@ -18,34 +18,38 @@ _MOST = 8  # columns of a typical case that are shown
 _WIDTH = 110
 
 
-def summarize(model: LocalMixture, explanation: Any, rows: pd.DataFrame, target: str) -> str:
+def summarize(
+    model: LocalMixture, explanation: Any, rows: pd.DataFrame, target: str, name: str
+) -> str:
     """Each locality by how its rows differ from the rest, with its formula; `rows` are those of the
-    explanation.
+    explanation, and `name` is what messages call them: "the sealed rows".
     """
     used, classes = model.apply(rows), model.mixture_.target.classes
     left = target if classes is None else "score"
     lines = []
     for region in explanation.regions:
-        where = _location(model, region.index, rows, used)
+        where = _location(model, region.index, rows, used, name)
         lines.append(f"{region.name} ({region.share:.0%} of cases): {where}")
         lines += _wrap(f"{left} = {region.formula}")
     if classes is not None:
         no, yes = classes.tolist()
         lines.append(f"a positive score means {yes}, a negative one {no}")
     if model.mixture_.n_localities > 1:
-        lines.append(
-            f"local models contradict each other on {explanation.ambiguous:.1%} of the sealed rows"
-        )
+        lines.append(f"local models contradict each other on {explanation.ambiguous:.1%} of {name}")
     return "\n".join(lines)
 
 
-def _location(model: LocalMixture, region: int, rows: pd.DataFrame, used: AnyArray) -> str:
+def _location(
+    model: LocalMixture, region: int, rows: pd.DataFrame, used: AnyArray, name: str
+) -> str:
     """Which cases a region has."""
     n = model.mixture_.n_localities
     if region == n:
         return "all other cases" if n else "all cases"
     if model.points_of_interest is not None:
         return _typical_case(model, region)
+    if not (used == region).any():
+        return f"none of {name}"
     return _differences(rows, used == region)
 
 
@@ -69,8 +73,6 @@ def _typical_case(model: LocalMixture, number: int) -> str:
 
 def _differences(rows: pd.DataFrame, inside: Booleans) -> str:
     """How some rows differ from all: medians, and categories that are more frequent."""
-    if not inside.any():
-        return "none of the sealed rows"
     columns = [rows[name] for name in rows.columns]
     found = [
         _number_gap(column, inside) if column.dtype == float else _level_gap(column, inside)

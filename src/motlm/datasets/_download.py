@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 
 from ..watch import Bar
 
-__all__ = ["digest", "member_of_zip", "resumed"]
+__all__ = ["digest", "download", "member_of_zip"]
 
 _TRIES = 3
 _TIMEOUT = 30.0  # seconds without a byte
@@ -27,9 +27,9 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def resumed(url: str, part: Path, what: str) -> bytes:
-    """The bytes behind a URL. What has come stays in `part` until all has, so that the next try
-    goes on from there.
+def download(url: str, part: Path, what: str) -> bytes:
+    """The bytes behind a URL. What was received is kept in `part` until it is complete, so that
+    the next try continues from there.
     """
     part.parent.mkdir(parents=True, exist_ok=True)
     bar = Bar()
@@ -37,7 +37,7 @@ def resumed(url: str, part: Path, what: str) -> bytes:
     try:
         for left in range(_TRIES - 1, -1, -1):
             try:
-                _continued(url, part, bar)
+                _download_rest(url, part, bar)
                 break
             except HTTPError as error:
                 if error.code == 416:  # what we have is not a beginning of what they have
@@ -62,7 +62,7 @@ def resumed(url: str, part: Path, what: str) -> bytes:
     return content
 
 
-def _continued(url: str, part: Path, bar: Bar) -> None:
+def _download_rest(url: str, part: Path, bar: Bar) -> None:
     have = part.stat().st_size if part.exists() else 0
     headers = {"Range": f"bytes={have}-"} if have else {}
     with urlopen(Request(url, headers=headers), timeout=_TIMEOUT) as answer:
@@ -71,7 +71,7 @@ def _continued(url: str, part: Path, bar: Bar) -> None:
         elif not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
             part.unlink(missing_ok=True)
             raise ConnectionError(
-                f"asked for the bytes from {have}, it sent {answer.headers.get('Content-Range')}"
+                f"requested the bytes from {have}, received {answer.headers.get('Content-Range')}"
             )
         length = answer.headers.get("Content-Length", "")
         length = int(length) if length.isdecimal() else 0

@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 
 from .._typing import AnyArray
 from ..errors import InputError, MissingPackageError
-from ._download import digest, member_of_zip, resumed
+from ._download import digest, download, member_of_zip
 from ._keel_format import KeelTable, read_keel
 
 __all__ = ["KEEL", "KeelSet", "data_folder", "load_keel", "load_published"]
@@ -141,7 +141,7 @@ def _path(one: KeelSet, data_home: Any, download_if_missing: bool) -> Path:
     url = f"{HOME}/{one.task}/{one.name}.zip"
     try:
         with _alone(places[0]) as part:
-            content = member_of_zip(resumed(url, part, f"{one.name} from {url}"), file, url)
+            content = member_of_zip(download(url, part, f"{one.name} from {url}"), file, url)
         if digest(content) != one.sha256:
             raise OSError(f"{file} in {url} has sha256 {digest(content)}, expected {one.sha256}")
         _write(places[0], content)

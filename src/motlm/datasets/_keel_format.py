@@ -113,7 +113,7 @@ class KeelTable:
         return names.index(name)
 
     def attribute(self, name: str) -> Attribute:
-        """What the header says of a column."""
+        """The declaration of a column in the header."""
         return self.attributes[self._index(name)]
 
     def column(self, name: str) -> AnyArray:
@@ -168,7 +168,7 @@ def read_keel(path: Any, encoding: str = "utf-8") -> KeelTable:
 
 
 class _Reader:
-    """One pass over the lines of a file, which knows where it is."""
+    """One pass over the lines of a file, with the number of the line for messages."""
 
     def __init__(self, name: str, stream: IO[bytes], encoding: str) -> None:
         codecs.lookup(encoding)  # an unknown one is the caller's mistake, not the file's
@@ -179,7 +179,7 @@ class _Reader:
         return KeelFormatError(f"{self.name}, line {self.number}: {message}")
 
     def lines(self) -> Iterator[str]:
-        """The lines that say something, without white space at the ends."""
+        """The lines that are not blank, without white space at the ends."""
         while raw := self.stream.readline(_LONGEST + 1):
             self.number += 1
             if len(raw) > _LONGEST:
@@ -198,7 +198,7 @@ class _Reader:
             except UnicodeDecodeError as error:
                 raise self.error(
                     f"byte 0x{raw[error.start]:02x} at position {error.start + 1} is not"
-                    f" {self.encoding}; give the file's encoding (encoding='latin-1', say)."
+                    f" {self.encoding}; give the file's encoding, for example encoding='latin-1'."
                 ) from None
             if text:
                 yield text
@@ -212,7 +212,7 @@ class _Reader:
             match = _FIELD.match(text, at)
             if match is None:
                 raise self.error(
-                    f"values that cannot be told apart, from {_short(text[at:])} on: a quote is not"
+                    f"values that cannot be separated, from {_short(text[at:])} on: a quote is not"
                     " closed."
                 )
             values.append(next(value for value in match.groups()[:3] if value is not None).strip())
@@ -252,7 +252,7 @@ class _Reader:
                     raise self.error(f"{word} names an attribute twice: {_short(rest.strip())}.")
                 kind = "inputs" if "in" in keyword else "outputs"
                 if named[kind]:
-                    raise self.error(f"{word} stands in the header twice.")
+                    raise self.error(f"{word} occurs twice in the header.")
                 named[kind] = names
             else:
                 raise self.error(

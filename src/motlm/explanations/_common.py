@@ -65,7 +65,7 @@ def one_row(mixture: Mixture, x: Any) -> Any:
 
 
 def _table_of_one(mixture: Mixture, values: AnyArray) -> Any:
-    """With the labels that the table had in fit, so that nothing has to be said about them."""
+    """With the labels that the table had in fit, so that nothing warns about them."""
     inputs = mixture.inputs
     named = inputs.reading.named
     if inputs.labels is None and not named and not inputs.columns.has_text:
@@ -152,5 +152,12 @@ class Entry(dict[str, Any]):
     def __missing__(self, key: str) -> Any:
         if self.renamed.get(key) not in self:
             raise KeyError(key)
+        warn_renamed(f"the entry {key!r}", repr(self.renamed[key]))
+        return self[self.renamed[key]]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As of a dict, under an old name too."""
+        if key in self or self.renamed.get(key) not in self:
+            return super().get(key, default)
         warn_renamed(f"the entry {key!r}", repr(self.renamed[key]))
         return self[self.renamed[key]]

@@ -15,6 +15,8 @@ _BLOCK = 1024  # rows whose distances to the training rows are held at once
 def split_scores(view: View) -> tuple[Array, Array]:
     """The score of the model used at its own place, (n_rows,), and what each encoded column adds
     to it, (n_rows, n_encoded); means over the models where several are used.
+
+    They add up to the score, in the units of the target; the answer is `target.answer` of that.
     """
     mixture = view.mixture
     inputs, target, posterior = mixture.inputs, mixture.target, mixture.posterior

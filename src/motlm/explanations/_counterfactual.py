@@ -37,8 +37,11 @@ class Counterfactual:
         Values of each feature; `after` is empty where none was found.
     distance : float or None
         Between the two rows, standardized.
-    prediction_before, prediction_after, score_before, score_after
-        The answers for the two rows, and the scores behind them.
+    prediction_before, prediction_after
+        The answers for the two rows, in the units of y.
+    score_before, score_after
+        The scores behind them: the same numbers where the model answers by its score itself, their
+        logarithms with a log link.
     wanted
         The answer that was asked for.
 
@@ -134,7 +137,7 @@ def counterfactual(
     x : one row, as a table of one row, a mapping of column names to values, or a sequence
     target : default=None
         The label that is wanted (None: the other one); for a regressor the prediction that is
-        wanted, which must be given.
+        wanted, in the units of y, which must be given.
     fixed : names of columns
         That must stay as they are.
     bounds : mapping of column to (lowest, highest), default=None
@@ -219,6 +222,10 @@ class _Question:
     def hindrance(self) -> Counterfactual | None:
         """What there is to say if no search is needed, or none is possible."""
         mixture = self.view.mixture
+        if not self.goal.possible:
+            return self.refuse(
+                f"no score gives the answer {number(self.goal.wanted, 8)}", exact=True
+            )
         if self.goal.is_met(float(self.view.score[0])):
             return self.refuse("the model gives that answer already", exact=True)
         if self.used < 0:

@@ -49,7 +49,7 @@ class Region:
     score, exterior_score, linear_score : float or None
         On its rows: of its own model, of the exterior model, and of one linear model for all rows.
     coef, coef_scale, intercept, intercept_scale, formula
-        Of its linear model, as in `motlm.LocalModel`.
+        Of its linear model, as in `motlm.LocalModel`: they give its score.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     ----------
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
     X, y : rows and targets
-        Any rows; those not used for fitting tell more about the model. One linear model is
+        Any rows; those not used for fitting are more informative. One linear model is
         cross-validated on them, to compare with.
 
     Returns

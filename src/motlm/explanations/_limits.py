@@ -118,28 +118,47 @@ def _number(wanted: Any) -> float:
     return level
 
 
+def _level(target: Target, answer: float) -> float:
+    """The score that gives an answer; nan for an answer that no score gives."""
+    try:
+        with np.errstate(all="ignore"):
+            level = float(target.level(answer))
+    except (ValueError, ArithmeticError):  # as math.log raises
+        return np.nan
+    return level if np.isfinite(level) else np.nan
+
+
 @dataclass(frozen=True, eq=False)
 class Goal:
     """The answer that is wanted, as a level for the score to reach."""
 
     target: Target
     wanted: Any
-    level: float
+    level: float  # nan where no score gives the answer
     up: bool  # whether the score has to rise
 
     @classmethod
     def of(cls, target: Target, wanted: Any, score: float) -> Goal:
-        """The label that is wanted, or the other one; or the prediction that is wanted."""
+        """The label that is wanted, or the other one; or the prediction that is wanted, which
+        larger scores make larger.
+        """
         if target.classes is None:
-            level = _number(wanted)
-            return cls(target, level, level, level > score)
+            answer = _number(wanted)
+            level = _level(target, answer)
+            return cls(target, answer, level, level > score)
         if wanted is None:
             wanted = target.classes[int(score <= 0)]
         elif wanted not in target.classes:
             raise InputError(
                 f"target must be one of the labels {target.classes.tolist()}; got {wanted!r}."
             )
-        return cls(target, item(wanted), 0.0, bool(wanted == target.classes[1]))
+        level = float(target.level(wanted))
+        return cls(target, item(wanted), level, bool(wanted == target.classes[1]))
+
+    @property
+    def possible(self) -> bool:
+        """Whether some score gives the answer."""
+        return bool(np.isfinite(self.level))
 
     @property
     def exact(self) -> bool:
@@ -152,6 +171,8 @@ class Goal:
 
     def is_met(self, score: float) -> bool:
         """Whether a score gives the answer, or more than was wanted of a prediction."""
+        if not self.possible:
+            return False
         if not self.exact:
             return bool(self.answer(score) == self.wanted)
         if abs(score - self.level) <= 1e-9 * (1 + abs(self.level)):

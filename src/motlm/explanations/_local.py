@@ -35,7 +35,7 @@ class RowExplanation:
     """Why the model answers what it answers for one row.
 
     For a classifier a score is a linear score, positive for the second label; for a regressor it is
-    a prediction.
+    the prediction, or its logarithm with a log link. Contributions add up to the score.
 
     Attributes
     ----------
@@ -58,7 +58,9 @@ class RowExplanation:
     reference, base : str, float
         What contributions are relative to, and the score there.
     contributions : dict of float
-        By feature; ``base`` plus their sum is the score.
+        By feature; ``base`` plus their sum is the score, not always the prediction.
+    score_label : str
+        What a score is called: "score", or "prediction" where it is the prediction.
     neighbors : tuple of dict
         The nearest training rows for which the same model is used, if `explain_local` was given
         X_train.
@@ -93,6 +95,7 @@ class RowExplanation:
     base: float  # score there
     contributions: dict[str, float]  # by feature; they add up to score - base
     neighbors: tuple[dict[str, Any], ...]
+    score_label: str = "score"
 
     @property
     def speaker(self) -> int:
@@ -142,7 +145,8 @@ class RowExplanation:
             for entry in self._rows()
             if entry["contribution"] != 0.0
         ]
-        lines.append(f"    = {number(self.score)}")
+        end = "" if self.prediction == self.score else f", the {self.score_label}"
+        lines.append(f"    = {number(self.score)}{end}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -150,9 +154,9 @@ class RowExplanation:
             "<p><b>Applicable models contradict each other.</b></p>" if self.contradicted else ""
         )
         return (
-            f"<p>{escape(self._headline)}</p>{warning}{html_table(list(self.models))}<p>Score"
-            f" {escape(number(self.base))} at {escape(self.reference)},"
-            f" and</p>{html_table(self._rows())}"
+            f"<p>{escape(self._headline)}</p>{warning}{html_table(list(self.models))}"
+            f"<p>{escape(self.score_label.capitalize())} {escape(number(self.base))} at"
+            f" {escape(self.reference)}, and</p>{html_table(self._rows())}"
         )
 
 
@@ -235,6 +239,12 @@ class LocalExplanation:
         """The labels of a classification."""
         return self.view.mixture.target.classes
 
+    @property
+    def seen(self) -> View:
+        """Deprecated: `view`."""
+        warn_renamed("LocalExplanation.seen", "view")
+        return self.view
+
     def __len__(self) -> int:
         return len(self.view)
 
@@ -262,6 +272,7 @@ class LocalExplanation:
             base=float(self.base[row]),
             contributions=dict(contributions),
             neighbors=self._neighbors(row),
+            score_label=mixture.target.score_label,
         )
 
     def _model(self, i: int, row: int) -> Entry:
@@ -341,7 +352,8 @@ def explain_local(
 
     The score is explained relative to the center of the locality used (of the exterior model: the
     average training row): the score there, plus coefficient times distance from it for each column,
-    is the score. Columns that encode one feature are added up.
+    is the score (whose exponential is the prediction, with a log link). Columns that encode one
+    feature are added up.
 
     Parameters
     ----------

@@ -55,11 +55,11 @@ class Domain:
             return None
         if self._is_ball():
             return self._nearest_in_ball(start)
-        point = self._penalized(start, 0.0)
+        point = self._penalize(start, 0.0)
         if self._distance(point) <= self.radius:
             return point
         multiplier = self._multiplier(start)
-        return None if multiplier is None else self._penalized(start, multiplier)
+        return None if multiplier is None else self._penalize(start, multiplier)
 
     def _distance(self, point: Array) -> float:
         return float(np.sqrt(self.weight @ (point - self.center) ** 2))
@@ -102,10 +102,10 @@ class Domain:
     # -- else: a search for the multiplier of the ellipsoid
 
     def _multiplier(self, start: Array) -> float | None:
-        """The smallest mu with |penalized(mu) - center| <= radius; the distance falls with mu."""
+        """The smallest mu with |penalize(mu) - center| <= radius; the distance falls with mu."""
 
         def excess(multiplier: float) -> float:
-            point = self._penalized(start, multiplier)
+            point = self._penalize(start, multiplier)
             return self._distance(point) - self.radius * (1.0 - _HAIR)
 
         low, high = 0.0, 1.0
@@ -115,7 +115,7 @@ class Domain:
             low, high = high, 16.0 * high
         return float(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
 
-    def _penalized(self, start: Array, multiplier: float) -> Array:
+    def _penalize(self, start: Array, multiplier: float) -> Array:
         """The point of half-space and box with the least |z - start|^2 + mu sum weight (z - c)^2.
 
         That is sum k (z - m)^2 up to a constant, with curvatures k = 1 + mu weight and a point m

@@ -62,8 +62,9 @@ class Search:
     ) -> Search:
         routine = mixture.routine()
         origin, factor = routine.origin, routine.factor
-        score = routine.coef[used] * mixture.target.scale, routine.intercept[used : used + 1]
-        gradient, offset = score[0], float(mixture.target.in_units(score[1])[0])
+        # of the score in the units of the target, in which the goal's level is
+        gradient = routine.coef[used] * mixture.target.scale
+        offset = float(mixture.target.in_units(routine.intercept[used : used + 1])[0])
         margin = 0.0
         if not goal.exact:
             start = np.abs((row - origin) * factor)

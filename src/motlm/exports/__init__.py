@@ -2,9 +2,9 @@
 ONNX graph.
 
 Each is generated from `Mixture.routine`, the one description of how a mixture predicts, so that a
-geometry that describes its localities by loci is exported without further ado. SQL has no maximum
-that all databases know, so that it cannot write Chebyshev's norm; no language can write a metric
-that is a function of the user's.
+geometry that describes its localities by loci, and a target that describes its answers by a link,
+are exported without further ado. SQL has no maximum that all databases know, so that it cannot
+write Chebyshev's norm; no language can write a metric that is a function of the user's.
 """
 
 from ..errors import ExportError

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ExportError, MissingPackageError
 from ..geometry import Locus
 from ..mixture import mixture_of
-from ..routine import Routine
+from ..routine import Answer, Routine
 from ._common import routine_of
 
 __all__ = ["to_onnx"]
@@ -20,6 +20,9 @@ _NORMS = ("euclidean", "manhattan", "chebyshev", "quadratic")
 def to_onnx(model: Any) -> Any:
     """An ONNX model of columns of numbers: input X, (rows, columns) of doubles; outputs `score`,
     and for a classifier `label`, 0 or 1 for the two classes in order.
+
+    For a classifier `score` is the linear score, positive for the second class. Else it is the
+    prediction, as `predict` gives it: with a log link, the exponential of the linear score.
 
     Parameters
     ----------
@@ -42,13 +45,8 @@ def to_onnx(model: Any) -> Any:
     graph, double = _Graph(), TensorProto.DOUBLE
     flat = graph.node("Squeeze", _score(routine, graph), graph.axis(1))
     outputs = [helper.make_tensor_value_info("score", double, [None])]
-    if routine.answer.classes is None:
-        scaled = graph.node("Mul", flat, graph.constant(routine.answer.scale))
-        graph.node("Add", scaled, graph.constant(routine.answer.center), output="score")
-    else:
-        graph.node("Identity", flat, output="score")
-        positive = graph.node("Greater", flat, graph.constant(0.0))
-        graph.node("Cast", positive, output="label", to=TensorProto.INT64)
+    _answer(routine.answer, flat, graph)
+    if routine.answer.link == "sign":
         outputs.append(helper.make_tensor_value_info("label", TensorProto.INT64, [None]))
     inputs = [helper.make_tensor_value_info("X", double, [None, len(routine.groups)])]
     made = helper.make_model(
@@ -84,6 +82,23 @@ class _Graph:
         name = output or f"{kind}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, list(inputs), [name], **options))
         return name
+
+
+def _answer(answer: Answer, flat: str, graph: _Graph) -> None:
+    """The outputs, from scores of (rows,)."""
+    from onnx import TensorProto
+
+    if answer.link == "sign":
+        graph.node("Identity", flat, output="score")
+        positive = graph.node("Greater", flat, graph.constant(0.0))
+        graph.node("Cast", positive, output="label", to=TensorProto.INT64)
+        return
+    scaled = graph.node("Mul", flat, graph.constant(answer.scale))
+    if answer.link == "identity":
+        graph.node("Add", scaled, graph.constant(answer.center), output="score")
+    else:
+        moved = graph.node("Add", scaled, graph.constant(answer.center))
+        graph.node("Exp", moved, output="score")
 
 
 def _score(routine: Routine, graph: _Graph) -> str:

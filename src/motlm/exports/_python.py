@@ -17,6 +17,7 @@ from ._common import routine_of
 __all__ = ["to_python"]
 
 _NORMS = ("euclidean", "manhattan", "chebyshev", "quadratic")
+_LARGEST_EXPONENT = repr(float(np.log(np.finfo(float).max)))
 _PLAIN = {
     "euclidean": "sum(a ** 2 for a in gap) ** 0.5",
     "manhattan": "sum(abs(a) for a in gap)",
@@ -72,7 +73,7 @@ def to_python(model: Any, name: str = "predict") -> str:
         }[routine.overlap],
         "scores = [intercepts[i] + sum(a * b for a, b in zip(coefs[i], x)) for i in used]",
         "score = sum(scores) / len(scores)",
-        f"return {_answer(routine.answer)}",
+        *_answer(routine.answer),
     ]
     head = [
         f"def {name}(row):",
@@ -127,10 +128,18 @@ def _distance(locus: Locus, place: dict[int, int]) -> list[str]:
     return [f"gap = [{', '.join(gaps)}]", f"away.append({text})"]
 
 
-def _answer(answer: Answer) -> str:
-    if answer.classes is None:
-        return f"score * {_float(answer.scale)} + {_float(answer.center)}"
-    return f"{answer.classes[1]!r} if score > 0 else {answer.classes[0]!r}"
+def _answer(answer: Answer) -> list[str]:
+    if answer.link == "sign" and answer.classes is not None:
+        return [f"return {answer.classes[1]!r} if score > 0 else {answer.classes[0]!r}"]
+    value = f"score * {_float(answer.scale)} + {_float(answer.center)}"
+    if answer.link == "identity":
+        return [f"return {value}"]
+    return [
+        "import math",
+        f"value = {value}",
+        # where other languages give infinity, math.exp raises an error
+        f"return math.exp(value) if value <= {_LARGEST_EXPONENT} else math.inf",
+    ]
 
 
 def _float(value: Any) -> str:

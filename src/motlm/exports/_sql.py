@@ -20,7 +20,8 @@ _NORMS = ("euclidean", "manhattan", "quadratic")
 
 def to_sql(model: Any) -> str:
     """One standard SQL expression of the table's columns whose value is the prediction; NULL where
-    a column is NULL, or holds a category that the model refuses.
+    a column is NULL, or holds a category that the model refuses. With a log link it calls EXP,
+    which SQLite has from version 3.35 on, if it was built with the functions of mathematics.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def _refusals(routine: Routine, group: Group) -> list[str]:
     return refusals
 
 
-def _standardized(routine: Routine) -> dict[int, str]:
+def _standardize(routine: Routine) -> dict[int, str]:
     """What each encoded column is written as."""
     z = {}
     for group in routine.groups:
@@ -134,11 +135,12 @@ def _score(routine: Routine, z: dict[int, str]) -> str:
 
 
 def _answer(routine: Routine) -> str:
-    score, answer = _score(routine, _standardized(routine)), routine.answer
-    if answer.classes is None:
-        return f"{score} * {_number(answer.scale)} + {_number(answer.center)}"
-    negative, positive = map(_literal, answer.classes)
-    return f"CASE WHEN {score} > 0 THEN {positive} ELSE {negative} END"
+    score, answer = _score(routine, _standardize(routine)), routine.answer
+    if answer.link == "sign" and answer.classes is not None:
+        negative, positive = map(_literal, answer.classes)
+        return f"CASE WHEN {score} > 0 THEN {positive} ELSE {negative} END"
+    value = f"{score} * {_number(answer.scale)} + {_number(answer.center)}"
+    return value if answer.link == "identity" else f"EXP({value})"
 
 
 def _number(value: Any) -> str:

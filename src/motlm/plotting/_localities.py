@@ -66,7 +66,7 @@ class LocalitiesDisplay:
         self.kind = kind
         self.xx0 = xx0
         self.xx1 = xx1
-        self.response = response  # index of the label, or prediction
+        self.response = response  # numbers that show answers: `target.shade` of the scores
         self.circles = circles  # (index of the locality, center, half-widths)
         self.X = X
         self.y = y
@@ -291,8 +291,9 @@ def _slice(
     xx0, xx1 = np.meshgrid(*(np.linspace(low[k], high[k], resolution) for k in range(2)))
     rows = np.tile(base, (xx0.size, 1))
     rows[:, shown] = np.column_stack([xx0.ravel(), xx1.ravel()])
-    score = np.concatenate([view.score for view in mixture.views(rows)])
-    response = score if mixture.target.classes is None else (score > 0).astype(int)
+    response = mixture.target.shade(
+        np.concatenate([view.score for view in mixture.views(rows)])
+    )
     held, others = "", len(base) - 2
     if others:
         where = "the average row" if at is None else f"the center of locality {at}"

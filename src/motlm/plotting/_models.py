@@ -107,11 +107,12 @@ class RegressionDisplay:
             coverage = certificate["interval"].details["coverage"]
             name = f"certified interval, {coverage:.0%} of outcomes"
         else:
-            interval = view.score[:, None] + 2.0 * mixture.target.tolerance * np.array([-1.0, 1.0])
+            reach = 2.0 * mixture.target.tolerance * np.array([-1.0, 1.0])
+            interval = view.answer[:, None] + reach
             name = "± 2 root mean squared errors of training"
         return cls(
             grid=grid,
-            prediction=view.score,
+            prediction=view.answer,
             interval=interval,
             interval_name=name,
             model_used=view.used,
@@ -183,7 +184,7 @@ def _check_line(mixture: Mixture) -> Mixture:
 
 def _spans(view: View) -> list[tuple[float, float]]:
     """From where to where each locality reaches; as far as the grid shows, where distances do not
-    tell, and nan if it shows nothing.
+    show it, and nan if it shows nothing.
     """
     spans = []
     for i, locality in enumerate(view.mixture.localities):
@@ -307,8 +308,8 @@ class CoefficientsDisplay:
 
 
 class ContributionsDisplay:
-    """From the score at the center of a locality to the score of a row, feature by feature. Made by
-    `from_estimator`.
+    """From the score at the center of a locality to the score of a row, feature by feature (with a
+    log link, to the logarithm of its prediction). Made by `from_estimator`.
 
     Attributes
     ----------
@@ -432,7 +433,7 @@ class ContributionsDisplay:
         ax.set_xlim(low - room, high + room)
         if low - room < 0.0 < high + room:
             ax.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
-        ax.set_xlabel("score" if one.prediction != one.score else "prediction")
+        ax.set_xlabel(one.score_label)
         ax.set_title(f"decided by {one.model_name}: {one.reason}", fontsize=10)
         self.ax_, self.figure_ = ax, ax.figure
         return self

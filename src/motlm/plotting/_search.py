@@ -218,11 +218,11 @@ class RiskDisplay:
         shown = len(self.statements)
         ax = axes(ax, (8, 1.4 + 0.42 * shown))
         places = np.arange(shown)
-        seen = np.array([one.empirical for one in self.statements], dtype=float)
+        observed = np.array([one.empirical for one in self.statements], dtype=float)
         bound: Array = np.array([one.value for one in self.statements], dtype=float)
-        ax.hlines(places, seen, bound, color="0.6", linewidth=2.0)
+        ax.hlines(places, observed, bound, color="0.6", linewidth=2.0)
         ax.plot(
-            seen, places, "o", color=LABEL_COLORS[0], label="observed on the rows", markersize=7
+            observed, places, "o", color=LABEL_COLORS[0], label="observed on the rows", markersize=7
         )
         ax.plot(
             bound,

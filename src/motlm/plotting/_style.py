@@ -1,4 +1,4 @@
-"""What the drawings share: colors that the color-blind tell apart and that differ in gray,
+"""What the drawings share: colors that the color-blind can distinguish and that differ in gray,
 markers, axes.
 """
 

@@ -14,7 +14,7 @@ from ..inputs import Group
 
 __all__ = ["FEW", "describe", "summarize"]
 
-FEW = 10  # rows below which nothing is told of a region, unless rows may be shown
+FEW = 10  # rows below which nothing is shown of a region, unless rows may be shown
 _CENTRAL = (0.1, 0.5, 0.9)
 _FREQUENT = 3  # levels that are shown
 

@@ -50,15 +50,14 @@ def map_of(view: View, y: AnyArray, include_rows: bool, most: int) -> dict[str, 
 def _plane(view: View, exact: bool) -> dict[str, Any]:
     """The answers on a grid, and where the localities lie in it, in the user's units."""
     mixture, encoded = view.mixture, view.encoded
-    inputs, classes = mixture.inputs, mixture.target.classes
+    inputs = mixture.inputs
     axes = []
     for j, group in enumerate(inputs.groups):
         ends = describe(group, encoded[:, j], exact)
         margin = 0.05 * (ends["high"] - ends["low"])
         axes.append(np.linspace(ends["low"] - margin, ends["high"] + margin, _GRID))
     grid = np.column_stack([np.repeat(axes[0], _GRID), np.tile(axes[1], _GRID)])
-    score = mixture.view(grid).score
-    answer = score if classes is None else (score > 0).astype(int)
+    shade = mixture.target.shade(mixture.view(grid).score)
     circles = []
     for i, locus in enumerate(mixture.loci):
         half = locus.cut((0, 1), np.zeros(2)) if locus.radius > 0 else None
@@ -76,7 +75,7 @@ def _plane(view: View, exact: bool) -> dict[str, Any]:
         "circles": circles,
         "x": axes[0],
         "y": axes[1],
-        "z": answer.reshape(_GRID, _GRID).T,
+        "z": shade.reshape(_GRID, _GRID).T,
     }
 
 

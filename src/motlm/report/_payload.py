@@ -12,6 +12,7 @@ from ..explanations import GlobalExplanation
 from ..explanations._common import plain, values_of
 from ..fingerprints import row_keys
 from ..mixture import Mixture, View
+from ..routine import LINKS
 from ._features import FEW, describe, summarize
 from ._map import map_of, sample
 
@@ -38,6 +39,7 @@ def payload(
         "task": mixture.target.task,
         "n_rows": explanation.n_rows,
         "score_name": explanation.score_name,
+        "score_label": mixture.target.score_label,
         "score": explanation.score,
         "linear_score": explanation.linear_score,
         "ambiguous": explanation.ambiguous,
@@ -57,21 +59,22 @@ def payload(
         "map": map_of(view, y, include_rows, max_rows),
         "rows": _rows(view, y, columns, max_rows) if include_rows else None,
         "metric_known": "" not in routine.norms,
+        "link_known": routine.answer.link in LINKS,
     }
     return dict(plain(content))
 
 
 def _fitted_rows(view: View, y: AnyArray) -> dict[str, Any]:
-    """Which share of the rows was used for fitting, as far as that can be told, and the score on
+    """Which share of the rows was used for fitting, as far as that is known, and the score on
     the others.
     """
     target = view.mixture.target
     keys = row_keys(view.encoded, target.code(y))
-    known, told = view.mixture.provenance.fingerprint.known(keys)
-    fresh = told & ~known
+    fitted, checkable = view.mixture.provenance.fingerprint.recognize(keys)
+    fresh = checkable & ~fitted
     n_fresh = int(fresh.sum())
     return {
-        "fitted_share": float(known.sum() / told.sum()) if told.any() else None,
+        "fitted_share": float(fitted.sum() / checkable.sum()) if checkable.any() else None,
         "n_fresh": n_fresh,
         "fresh_score": target.measure(y[fresh], view.answer[fresh]) if n_fresh >= FEW else None,
     }
@@ -98,14 +101,16 @@ def _regions(
     explanation: GlobalExplanation,
     include_rows: bool,
 ) -> list[dict[str, Any]]:
-    regions = []
+    mixture, regions = view.mixture, []
+    # the exterior lies nowhere in particular
+    where = (*mixture.geometry.describe(mixture.inputs, mixture.posterior), "")
     for region in explanation.regions:
-        entry = region.to_dict()
+        entry = {**region.to_dict(), "where": where[region.index]}
         if region.n_rows < FEW and not include_rows:  # a mean of few rows is a row
             entry["balance"] = dict.fromkeys(entry["balance"])
             entry |= dict.fromkeys(("score", "exterior_score", "linear_score"))
         inside = view.applicable[region.index]
-        entry["central"] = summarize(view.mixture.inputs.groups, columns, inside)
+        entry["central"] = summarize(mixture.inputs.groups, columns, inside)
         entry["typical"] = _typical(view, y, columns, region.index) if include_rows else []
         regions.append(entry)
     return regions

@@ -44,7 +44,7 @@ def render(
     ----------
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
     X, y : rows and targets
-        That the model is judged on; rows not used for fitting tell more.
+        That the model is judged on; rows not used for fitting are more informative.
     path : str or Path
         Of the HTML file.
     title : str
@@ -85,7 +85,7 @@ def render(
         ) from error
     mixture, place = mixture_of(model), Path(path)
     if place.is_dir() or (place.exists() and not overwrite):
-        write_atomically(place, "", overwrite)  # says what is wrong before anything is computed
+        write_atomically(place, "", overwrite)  # fails before anything is computed
     y = np.asarray(column_or_1d(y, warn=True))
     if len(y) == 0:
         raise InputError("a report needs rows; X and y are empty.")
@@ -98,13 +98,13 @@ def render(
         style=_part("page.css"),
         script=_part("model.js") + _part("page.js"),
         plotly=_plotly(),
-        data=_embedded(content),
+        data=_embed(content),
         **content,
     )
     return write_atomically(place, text, overwrite)
 
 
-def _embedded(content: dict[str, Any]) -> str:
+def _embed(content: dict[str, Any]) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(content, allow_nan=False, ensure_ascii=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

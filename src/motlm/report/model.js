@@ -4,7 +4,8 @@
 const motlm = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const model = data.model, n = model.loci.length;
-  const { classes, center: shift, scale, tolerance } = model.answer, classifier = classes !== null;
+  const { link, classes, center: shift, scale, tolerance } = model.answer;
+  const hasLabels = link === "sign";
   const names = data.regions.map((region) => region.name);
   // what the form shows of each column, and where its encoded columns begin
   const features = data.features.map((feature, k) => ({ ...model.groups[k], ...feature }));
@@ -43,7 +44,16 @@ const motlm = (() => {
 
   const inUnits = (score) => score * scale + shift;
   const linear = (i, z) => inUnits(dot(model.coef[i], z) + model.intercept[i]);
-  const answer = (score) => classifier ? classes[score > 0 ? 1 : 0] : score;
+  // what a score in the units of the target answers, and the score that answers a number
+  function answer(score) {
+    switch (link) {
+      case "sign": return classes[score > 0 ? 1 : 0];
+      case "identity": return score;
+      case "log": return Math.exp(score);
+      default: return NaN;
+    }
+  }
+  const levelOf = (wanted) => link === "log" ? Math.log(wanted) : wanted; // not finite: none does
   function nearest(away, applicable) { // the first of several; n for the exterior
     let best = n;
     for (let i = 0; i < n; i++)
@@ -73,7 +83,7 @@ const motlm = (() => {
       contributions[name] = mean((i) => scale * sum(columns, (value, k) =>
         model.coef[i][start + k] * (value - middle[i][start + k])));
     });
-    const sides = several.map((i) => classifier ? Number(scores[i] > 0) : scores[i]);
+    const sides = several.map((i) => hasLabels ? Number(scores[i] > 0) : answer(scores[i]));
     const contradicted = Math.max(...sides) - Math.min(...sides) > tolerance;
     const prediction = answer(score);
     return { x, z, distance: away, member, applicable, scores, used, score, prediction, base,
@@ -138,15 +148,16 @@ const motlm = (() => {
   }
 
   function solve(values, moving, goal) {
-    const { i, up, wanted } = goal, { z } = evaluate(values), coef = model.coef[i];
+    const { i, up } = goal, { z } = evaluate(values), coef = model.coef[i];
     const none = { found: false, reason: `no case in ${names[i]} within the ranges of the form has`
       + " that answer, with everything else as it is" };
     const free = moving.map((f) => f.start), sign = up ? 1 : -1;
     const start = free.map((j) => z[j]), gradient = free.map((j) => sign * coef[j]);
     const size = Math.abs(model.intercept[i])
       + sum(coef, (value, j) => Math.abs(value) * (Math.abs(z[j]) + 1));
-    const level = classifier ? 0 : (wanted - shift) / scale, margin = classifier ? 1e-7 * size : 0;
-    const missing = sign * (level - model.intercept[i] - dot(coef, z)) + margin;
+    const margin = hasLabels ? 1e-7 * size : 0; // beyond the border of a label
+    const standardized = (goal.level - shift) / scale;
+    const missing = sign * (standardized - model.intercept[i] - dot(coef, z)) + margin;
     const reach = dot(gradient, start) + missing;
     const edge = (f, end) => (f[end] - model.origin[f.start]) * model.factor[f.start];
     const low = moving.map((f, k) => Math.min(edge(f, "low"), start[k]));
@@ -213,7 +224,7 @@ const motlm = (() => {
   // Several changes of all numbers, or one of one of them, whichever is nearer.
   function nearestInWholes(values, relaxed, moving, goal) {
     const isWhole = (f) => f.whole, isNot = (f) => !f.whole;
-    const moved = (one) =>
+    const cost = (one) =>
       sum(moving, (f) => ((one[f.name] - values[f.name]) * model.factor[f.start]) ** 2);
     const wholes = (part, from) =>
       inWholes(values, from, part.filter(isWhole), part.filter(isNot), goal);
@@ -223,25 +234,28 @@ const motlm = (() => {
       if (one.found) found.push(wholes([f], one.after));
     });
     return found.filter(Boolean).reduce(
-      (best, one) => best === null || moved(one) < moved(best) ? one : best, null);
+      (best, one) => best === null || cost(one) < cost(best) ? one : best, null);
   }
 
   function counterfactual(values, held, wanted) {
     const now = evaluate(values), i = now.used;
     const fail = (reason) => ({ found: false, reason });
     if (i < 0) return fail("several localities are used together");
-    if (!classifier && wanted === now.score) return fail("the model gives that answer already");
+    if (!hasLabels && wanted === now.prediction)
+      return fail("the model gives that answer already");
+    const level = hasLabels ? 0 : levelOf(wanted);
+    if (!Number.isFinite(level)) return fail(`no score gives the answer ${wanted}`);
     if (i < n && model.loci[i].norm !== "euclidean")
       return fail("it is only searched for in Euclidean localities");
     const moving = features.filter(
       (f) => f.levels === null && !held.has(f.name) && model.factor[f.start] > 0);
     if (!moving.length) return fail("no number may change; categories are not tried here");
-    const up = classifier ? now.score <= 0 : wanted > now.score;
-    const near = classifier ? 0 : 1e-9 * (1 + Math.abs(wanted));
-    const reached = (then) => up ? then.score >= wanted - near : then.score <= wanted + near;
+    const up = hasLabels ? now.score <= 0 : level > now.score;
+    const near = hasLabels ? 0 : 1e-9 * (1 + Math.abs(level));
+    const reaches = (then) => up ? then.score >= level - near : then.score <= level + near;
     const met = (then) => then.used === i
-      && (classifier ? then.prediction !== now.prediction : reached(then));
-    const goal = { i, up, wanted, met };
+      && (hasLabels ? then.prediction !== now.prediction : reaches(then));
+    const goal = { i, up, level, met };
     const relaxed = solve(values, moving, goal);
     if (!relaxed.found) return relaxed;
     const smallest = !moving.some((f) => f.whole);
@@ -251,5 +265,5 @@ const motlm = (() => {
     return { found: true, after, smallest, prediction, moving: moving.map((f) => f.name) };
   }
 
-  return { data, features, names, classifier, answer, evaluate, counterfactual };
+  return { data, features, names, hasLabels, answer, evaluate, counterfactual };
 })();

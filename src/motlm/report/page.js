@@ -1,6 +1,6 @@
 // The page around the model: the form and its answer, the table of rows, the charts.
 (() => {
-  const { data, features, names, classifier, answer: answerOf, evaluate, counterfactual } = motlm;
+  const { data, features, names, hasLabels, answer: answerOf, evaluate, counterfactual } = motlm;
   const model = data.model, classes = model.answer.classes, n = model.loci.length;
 
   // -- the form and its answer ----------------------------------------------------------------
@@ -63,7 +63,7 @@
       place.append(make("div", { class: "field" }, label, ...parts));
       inputs[feature.name].addEventListener("input", answer);
     });
-    if (!classifier) {
+    if (!hasLabels) {
       const input = make("input", { id: "wanted", type: "number", step: "any" });
       input.addEventListener("input", () => {
         wanted = input.value === "" ? null : Number(input.value);
@@ -96,9 +96,9 @@
     const place = document.getElementById("answer"), result = document.getElementById("result");
     place.replaceChildren();
     result.textContent = "";
-    if (!data.metric_known) {
-      place.append(paragraph("The distances of this model are computed by a function that the page"
-        + " does not have; use Python."));
+    if (!data.metric_known || !data.link_known) {
+      place.append(paragraph(`The ${data.metric_known ? "answers" : "distances"} of this model are`
+        + " computed by a function that the page does not have; use Python."));
       return;
     }
     const bad = features.find(isBad);
@@ -114,10 +114,10 @@
         place.append(warning(`${f.name} = ${values[f.name]} lies outside the rows of this report`
           + ` (${show(f.low)} to ${show(f.high)}).`));
     });
-    place.append(applied(now), ...explained(values, now));
-    if (classifier || wanted !== null) place.append(...changes(values));
+    place.append(listModels(now), ...explain(values, now));
+    if (hasLabels || wanted !== null) place.append(...changes(values));
   }
-  function applied(now) {
+  function listModels(now) {
     const away = (i) => `${show(now.distance[i])} / ${show(model.loci[i].radius)}`;
     const row = (name, i) => [name, now.applicable[i] ? "yes" : "no", i < n ? away(i) : "",
       now.scores[i], answerOf(now.scores[i])];
@@ -128,15 +128,16 @@
     const style = `width:${rem(Math.abs(share))};margin-left:${rem(Math.min(1, 1 + share))}`;
     return make("span", { class: `bar ${share > 0 ? "plus" : "minus"}`, style });
   }
-  function explained(values, now) {
+  function explain(values, now) {
     const order = Object.entries(now.contributions).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const most = Math.max(...order.map(([, value]) => Math.abs(value)), 1e-300);
+    const label = data.score_label[0].toUpperCase() + data.score_label.slice(1);
     let reference = "the average training row";
     if (now.used < 0) reference = "the centers of these localities";
     else if (now.used < n) reference = `the center of ${names[now.used]}`;
     const rows = order.map(([name, value]) => [name, values[name], value, bar(value / most)]);
     return [
-      paragraph(`Score ${show(now.base)} at ${reference}; what each feature adds, to`
+      paragraph(`${label} ${show(now.base)} at ${reference}; what each feature adds, to`
         + ` ${show(now.score)}:`),
       table(["feature", "value", "adds", ""], rows),
     ];
@@ -204,7 +205,7 @@
   const OPTIONS = { displaylogo: false, responsive: true, displayModeBar: false };
   const escape = (text) =>
     String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const titled = (axis, text) => ({ ...axis, title: { text } });
+  const addTitle = (axis, text) => ({ ...axis, title: { text } });
 
   async function charts() {
     if (typeof DecompressionStream === "undefined") return;
@@ -238,7 +239,7 @@
       hovertext: map.circles.map((c) => c.name),
       textfont: { size: 16, color: ink }, marker: { symbol: "star", size: 12, color: ink },
     });
-    const [xaxis, yaxis] = map.axes.map((name) => titled(axis, escape(name)));
+    const [xaxis, yaxis] = map.axes.map((name) => addTitle(axis, escape(name)));
     const shapes = map.circles.map((c) => outline(c, ink));
     const layout = { ...base, shapes, height: 460, xaxis, yaxis };
     const round = (c) => Math.abs(c.width[0] - c.width[1]) <= 1e-9 * c.width[0];
@@ -257,9 +258,9 @@
   function answers(map, ink) {
     if (map.kind !== "plane") return [];
     const { x, y, z } = map, same = { x, y, z, hoverinfo: "skip" };
-    const colorscale = classifier ? [[0, BLUE], [1, ORANGE]] : "Cividis";
-    const colors = { ...same, type: "heatmap", opacity: .35, showscale: !classifier, colorscale };
-    if (!classifier) return [colors];
+    const colorscale = hasLabels ? [[0, BLUE], [1, ORANGE]] : "Cividis";
+    const colors = { ...same, type: "heatmap", opacity: .35, showscale: !hasLabels, colorscale };
+    if (!hasLabels) return [colors];
     const contours = { start: .5, end: .5, size: 1, coloring: "none" };
     const line = { color: ink, width: 1.2, dash: "dot" };
     return [colors, { ...same, type: "contour", contours, line, showscale: false }];
@@ -267,7 +268,7 @@
   function dots(map) {
     const second = (target) => target === classes[1];
     const marker = { size: 5, color: map.target, colorscale: "Cividis", symbol: "circle" };
-    if (classifier) {
+    if (hasLabels) {
       marker.color = map.target.map((one) => second(one) ? ORANGE : BLUE);
       marker.symbol = map.target.map((one) => second(one) ? "triangle-up" : "circle");
     }
@@ -307,7 +308,7 @@
     const per = data.standardized ? "standard deviation" : "unit";
     const ticktext = order.map((one) => escape(short(one.name)));
     const layout = { ...base, height: 120 + 22 * order.length,
-      xaxis: titled(axis, `coefficient per ${per}`),
+      xaxis: addTitle(axis, `coefficient per ${per}`),
       yaxis: { ...axis, tickvals: places, ticktext } };
     Plotly.react(`chart-${region.index}`, [trace], layout, OPTIONS);
   }
