@@ -47,7 +47,7 @@ class Progress:
             seconds, count = self.seen[about]
             self.seen[about] = seconds + record.seconds, count + 1
 
-    def _expected(self, key: Key) -> float:
+    def _estimate_seconds(self, key: Key) -> float:
         for about in ((key.method, key.data), (key.method,)):
             seconds, count = self.seen[about]
             if count:
@@ -63,7 +63,11 @@ class Progress:
         time is over.
         """
         slow = key.method.startswith("protocol")
-        return (1, key.split, self._expected(key)) if slow else (0, 0, -self._expected(key))
+        return (
+            (1, key.split, self._estimate_seconds(key))
+            if slow
+            else (0, 0, -self._estimate_seconds(key))
+        )
 
     def advance(self, key: Key, record: Record | None, error: str) -> None:
         del self.left[key]
@@ -75,7 +79,7 @@ class Progress:
         self._learn(record)
         quick, slow = (
             sum(
-                self._expected(one)
+                self._estimate_seconds(one)
                 for one in self.left
                 if one.method.startswith("protocol") == kind
             )

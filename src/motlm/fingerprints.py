@@ -90,8 +90,6 @@ class Fingerprint:
         )
         return np.isin(keys, self.keys) & checkable, checkable
 
-    known = recognize  # its name before; callers in other modules still use it
-
     def coincidences(self, keys: AnyArray, n_checkable: int) -> int:
         """How many of so many fresh rows may equal one of these by chance, from how often rows are
         equal in both tables.

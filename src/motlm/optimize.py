@@ -80,8 +80,8 @@ class Record:
     Attributes
     ----------
     stage : str
-        "search": along the way, on the rows that are not held out; "final": on all rows, dead
-        localities dropped.
+        "search": along the way, on the rows that are not held out; "final": on all rows,
+        without localities that have none.
     n_localities : int
     inverse_temperature : float
     rank : int
@@ -108,8 +108,8 @@ class Record:
     [('search', 16.0), ('search', 1.0), ('final', 16.0)]
     """
 
-    # "search": along the way, on the rows that are not held out; "final": on all rows, dead
-    # localities dropped
+    # "search": along the way, on the rows that are not held out; "final": on all rows,
+    # without localities that have none
     stage: str
     n_localities: int
     inverse_temperature: float

@@ -159,8 +159,8 @@ class Search:
         """These minima continued to other inverse temperatures, up and down from their own; as far
         as time allows.
 
-        A ball that has died does not come back. So where one has, another is grown at the largest,
-        too.
+        A ball that has lost its rows does not come back. So where one has, another is grown at the
+        largest, too.
         """
         n, own = leaders[0].posterior.n_localities, leaders[0].inverse_temperature
         found = self._follow(leaders, temperatures)

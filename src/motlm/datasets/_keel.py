@@ -113,7 +113,7 @@ def data_folder(data_home: Any = None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "motlm"
 
 
-def _one(name: str) -> KeelSet:
+def _find_set(name: str) -> KeelSet:
     for one in KEEL:
         if name.lower() in (one.name.lower(), one.title.lower()):
             return one
@@ -140,7 +140,7 @@ def _path(one: KeelSet, data_home: Any, download_if_missing: bool) -> Path:
         )
     url = f"{HOME}/{one.task}/{one.name}.zip"
     try:
-        with _alone(places[0]) as part:
+        with _reserve(places[0]) as part:
             content = member_of_zip(download(url, part, f"{one.name} from {url}"), file, url)
         if digest(content) != one.sha256:
             raise OSError(f"{file} in {url} has sha256 {digest(content)}, expected {one.sha256}")
@@ -153,7 +153,7 @@ def _path(one: KeelSet, data_home: Any, download_if_missing: bool) -> Path:
 
 
 @contextmanager
-def _alone(place: Path) -> Iterator[Path]:
+def _reserve(place: Path) -> Iterator[Path]:
     """Where to put what has come of a file: to be resumed from, or a place of its own while another
     process downloads it.
     """
@@ -232,7 +232,7 @@ def load_keel(
     FileNotFoundError: no banana.dat in ... Put banana.dat into a folder and name it by data_home=
     ...
     """
-    one = _one(name)
+    one = _find_set(name)
     path = _path(one, data_home, download_if_missing)
     table = read_keel(path)
     [output] = table.outputs

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
 
+from .._renamed import warn_of
 from .._typing import AnyArray
 from ..errors import InputError, MissingPackageError
 from ..frames import columns_of, is_frame
@@ -23,7 +23,6 @@ __all__ = [
     "plain",
     "table_of",
     "values_of",
-    "warn_renamed",
 ]
 
 _SHOWN = 20  # names in a message
@@ -135,15 +134,6 @@ def html_table(rows: list[dict[str, Any]]) -> str:
 # -- names of the release before -------------------------------------------------------------------
 
 
-def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
-    """That a name is another one now; the old one goes with the next release."""
-    warnings.warn(
-        f"{old} is now {new}; the old name will be removed in the next release.",
-        FutureWarning,
-        stacklevel=stacklevel,
-    )
-
-
 class Entry(dict[str, Any]):
     """One line of a table, which also answers to the names that its entries had before."""
 
@@ -152,12 +142,12 @@ class Entry(dict[str, Any]):
     def __missing__(self, key: str) -> Any:
         if self.renamed.get(key) not in self:
             raise KeyError(key)
-        warn_renamed(f"the entry {key!r}", repr(self.renamed[key]))
+        warn_of(f"the entry {key!r}", repr(self.renamed[key]))
         return self[self.renamed[key]]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """As of a dict, under an old name too."""
-        if key in self or self.renamed.get(key) not in self:
-            return super().get(key, default)
-        warn_renamed(f"the entry {key!r}", repr(self.renamed[key]))
-        return self[self.renamed[key]]
+        """The entry, by its old name too."""
+        if self.renamed.get(key) in self:
+            warn_of(f"the entry {key!r}", repr(self.renamed[key]))
+            key = self.renamed[key]
+        return super().get(key, default)

@@ -220,7 +220,7 @@ class _Question:
         return int(self.view.used[0])
 
     def hindrance(self) -> Counterfactual | None:
-        """What there is to say if no search is needed, or none is possible."""
+        """The result where no search is needed, or none is possible; None where one is."""
         mixture = self.view.mixture
         if not self.goal.possible:
             return self.refuse(

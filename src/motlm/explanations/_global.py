@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from .._renamed import warn_of
 from .._typing import AnyArray, Array, Integers
 from ..localities import Locality
 from ..mixture import View, mixture_of
 from ..targets import Target
-from ._common import Entry, html_table, number, plain, table_of, warn_renamed
+from ._common import Entry, html_table, number, plain, table_of
 
 if TYPE_CHECKING:
     from ..certificates import Certificate
@@ -90,7 +91,7 @@ class Region:
     @property
     def n_spoken(self) -> int:
         """Deprecated: `n_used`."""
-        warn_renamed("Region.n_spoken", "n_used")
+        warn_of("Region.n_spoken", "n_used")
         return self.n_used
 
     def to_dict(self) -> dict[str, Any]:

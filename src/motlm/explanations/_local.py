@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._renamed import warn_of
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..mixture import View, mixture_of
 from ._common import (
@@ -23,7 +24,6 @@ from ._common import (
     plain,
     table_of,
     values_of,
-    warn_renamed,
 )
 from ._contributions import nearest_rows, split_scores
 
@@ -100,19 +100,19 @@ class RowExplanation:
     @property
     def speaker(self) -> int:
         """Deprecated: `model_used`."""
-        warn_renamed("RowExplanation.speaker", "model_used")
+        warn_of("RowExplanation.speaker", "model_used")
         return self.model_used
 
     @property
     def speaker_name(self) -> str:
         """Deprecated: `model_name`."""
-        warn_renamed("RowExplanation.speaker_name", "model_name")
+        warn_of("RowExplanation.speaker_name", "model_name")
         return self.model_name
 
     @property
     def neighbours(self) -> tuple[dict[str, Any], ...]:
         """Deprecated: `neighbors`."""
-        warn_renamed("RowExplanation.neighbours", "neighbors")
+        warn_of("RowExplanation.neighbours", "neighbors")
         return self.neighbors
 
     def to_dict(self) -> dict[str, Any]:
@@ -242,7 +242,7 @@ class LocalExplanation:
     @property
     def seen(self) -> View:
         """Deprecated: `view`."""
-        warn_renamed("LocalExplanation.seen", "view")
+        warn_of("LocalExplanation.seen", "view")
         return self.view
 
     def __len__(self) -> int:
@@ -394,7 +394,7 @@ def explain_local(
     """
     mixture = mixture_of(model)
     if n_neighbours is not None:
-        warn_renamed("explain_local(n_neighbours=)", "n_neighbors")
+        warn_of("explain_local(n_neighbours=)", "n_neighbors")
         n_neighbors = n_neighbours
     if isinstance(X, Mapping) or getattr(X, "ndim", 2) == 1:  # a row by itself
         X = one_row(mixture, X)

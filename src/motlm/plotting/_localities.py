@@ -291,9 +291,7 @@ def _slice(
     xx0, xx1 = np.meshgrid(*(np.linspace(low[k], high[k], resolution) for k in range(2)))
     rows = np.tile(base, (xx0.size, 1))
     rows[:, shown] = np.column_stack([xx0.ravel(), xx1.ravel()])
-    response = mixture.target.shade(
-        np.concatenate([view.score for view in mixture.views(rows)])
-    )
+    response = mixture.target.shade(np.concatenate([view.score for view in mixture.views(rows)]))
     held, others = "", len(base) - 2
     if others:
         where = "the average row" if at is None else f"the center of locality {at}"

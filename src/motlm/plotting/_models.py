@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._renamed import warn_of
 from .._typing import AnyArray, Array
 from ..certificates import prediction_interval
 from ..errors import InputError, InputTypeError
 from ..explanations import RowExplanation, explain_local
-from ..explanations._common import warn_renamed
 from ..mixture import Mixture, View, mixture_of
 from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside, model_names, short
 
@@ -70,7 +70,7 @@ class RegressionDisplay:
     @property
     def speaker(self) -> AnyArray:
         """Deprecated: `model_used`."""
-        warn_renamed("RegressionDisplay.speaker", "model_used")
+        warn_of("RegressionDisplay.speaker", "model_used")
         return self.model_used
 
     @classmethod

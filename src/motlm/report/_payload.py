@@ -36,7 +36,6 @@ def payload(
     content = {
         "title": title,
         "version": f"motlm {__version__}",
-        "task": mixture.target.task,
         "n_rows": explanation.n_rows,
         "score_name": explanation.score_name,
         "score_label": mixture.target.score_label,
