@@ -20,7 +20,7 @@ LAYERS = {  # from the bottom to the top
     "fit": "problem learning checks fitting",
     "uses of a mixture": "certificates files exports",
     "estimators": "estimators loading",
-    "readers": "explanations plotting report cli",
+    "readers": "tables explanations plotting report cli",
     "data": "datasets preprocessing baselines",
 }
 WIDE, HIGH, GAP, ROW, LEFT = 104, 30, 16, 74, 150

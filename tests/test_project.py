@@ -68,6 +68,7 @@ LINE = [
     "_docs",
     "estimators",
     "loading",
+    "tables",
     "explanations",
     "preprocessing",
     "baselines",

@@ -330,8 +330,10 @@ class View:
 
     @property
     def spread(self) -> Array:
-        """(n_rows,): largest less smallest score of applicable models."""
-        low, high = self.extremes
+        """(n_rows,): largest minus smallest answer of applicable models; of labels, of scores."""
+        target, (low, high) = self.mixture.target, self.extremes
+        if target.classes is None:
+            low, high = target.answer(low), target.answer(high)
         return np.asarray(high - low)
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import click
 
 from ..errors import MissingPackageError
-from ..explanations._common import plain
+from ..tables import plain
 from ._errors import CommandError
 
 __all__ = ["check_outputs", "echo_json", "open_standard_output", "require_report", "to_json"]

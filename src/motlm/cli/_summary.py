@@ -24,8 +24,10 @@ def summarize(
     """Each locality by how its rows differ from the rest, with its formula; `rows` are those of the
     explanation, and `name` is what messages call them: "the sealed rows".
     """
-    used, classes = model.apply(rows), model.mixture_.target.classes
-    left = target if classes is None else "score"
+    mixture = model.mixture_
+    used, classes = model.apply(rows), mixture.target.classes
+    same = mixture.target.describe().link == "identity"
+    left = target if same else mixture.target.score_label
     lines = []
     for region in explanation.regions:
         where = _location(model, region.index, rows, used, name)

@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import Array
 from ..inputs import Group
 from ..mixture import View, mixture_of
-from ._common import html_table, item, number, one_row, plain, table_of, values_of
+from ..tables import html_table, item, number, one_row, plain, table_of, values_of
 from ._limits import Goal, Limits
 from ._search import Search
 

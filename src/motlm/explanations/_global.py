@@ -14,8 +14,8 @@ from .._renamed import warn_of
 from .._typing import AnyArray, Array, Integers
 from ..localities import Locality
 from ..mixture import View, mixture_of
+from ..tables import Entry, html_table, number, plain, table_of
 from ..targets import Target
-from ._common import Entry, html_table, number, plain, table_of
 
 if TYPE_CHECKING:
     from ..certificates import Certificate

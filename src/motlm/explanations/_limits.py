@@ -11,8 +11,8 @@ import numpy as np
 from .._typing import Array, Booleans
 from ..errors import InputError
 from ..inputs import Group
+from ..tables import item
 from ..targets import Target
-from ._common import item
 
 __all__ = ["Goal", "Limits"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from .._renamed import warn_of
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..mixture import View, mixture_of
-from ._common import (
+from ..tables import (
     Entry,
     html_table,
     item,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray, Booleans
-from ..explanations._common import item
 from ..inputs import Group
+from ..tables import item
 
 __all__ = ["FEW", "describe", "summarize"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from .._typing import AnyArray
 from .._version import __version__
 from ..explanations import GlobalExplanation
-from ..explanations._common import plain, values_of
 from ..fingerprints import row_keys
 from ..mixture import Mixture, View
 from ..routine import LINKS
+from ..tables import plain, values_of
 from ._features import FEW, describe, summarize
 from ._map import map_of, sample
 

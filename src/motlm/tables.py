@@ -1,4 +1,4 @@
-"""What all explanations need: rows as the user knows them, plain values, tables, and old names."""
+"""Rows and results as people and other programs read them: plain values, tables, one row."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._renamed import warn_of
-from .._typing import AnyArray
-from ..errors import InputError, MissingPackageError
-from ..frames import columns_of, is_frame
-from ..mixture import Mixture
+from ._renamed import warn_of
+from ._typing import AnyArray
+from .errors import InputError, MissingPackageError
+from .frames import columns_of, is_frame
+from .mixture import Mixture
 
 __all__ = [
     "Entry",
