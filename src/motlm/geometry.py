@@ -414,7 +414,7 @@ class LearnedBalls:
     def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
         counted, units = inputs.counted, inputs.units
         seen = counted[inputs.varies]
-        centers = np.tile(inputs.typical, (posterior.n_localities, 1))
+        centers = np.repeat(inputs.typical[None], posterior.n_localities, axis=0)
         inverse = units.inverse_scale[counted]
         centers[:, counted] = posterior.center[:, seen] / inverse + units.center[counted]
         return centers
