@@ -247,7 +247,7 @@ def test_metric_not_allowed(Estimator, rows) -> None:
     with pytest.raises(
         ValueError,
         match=(
-            "metric='manhattan' needs points_of_interest: learned points know the Euclidean metric"
+            "metric='manhattan' needs points_of_interest: learned points support the Euclidean metric"
             " only"
         ),
     ):

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,8 +159,9 @@ def _reserve(place: Path) -> Iterator[Path]:
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     lock = place.with_suffix(".lock")
-    if lock.exists() and time.time() - lock.stat().st_mtime > _LOCK:
-        lock.unlink(missing_ok=True)  # left by a process that was killed
+    with suppress(FileNotFoundError):  # another process may remove it at any moment
+        if time.time() - lock.stat().st_mtime > _LOCK:
+            lock.unlink(missing_ok=True)  # left by a process that was killed
     try:
         os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
