@@ -247,8 +247,8 @@ def test_metric_not_allowed(Estimator, rows) -> None:
     with pytest.raises(
         ValueError,
         match=(
-            "metric='manhattan' needs points_of_interest: learned points support the Euclidean metric"
-            " only"
+            "metric='manhattan' needs points_of_interest: learned points support the Euclidean"
+            " metric only"
         ),
     ):
         fit(Estimator, X, y, metric="manhattan")

@@ -119,8 +119,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(name, None)
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; `overlap` and `handle_unknown` take effect at once, the others in the
-        next fit.
+        """Set parameters; `overlap` and `handle_unknown` take effect at once, others in the next fit.
 
         Parameters
         ----------
@@ -136,9 +135,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _follow(self) -> Mixture:
-        """The mixture by the present rules of reading it; one that is not known is an error of the
-        next fit.
-        """
+        """The mixture by the present rules of reading it; the next fit refuses unknown ones."""
         overlap, unknown = str(self.overlap), str(self.handle_unknown)
         if overlap in OVERLAPS and unknown in HANDLE_UNKNOWN:
             self.mixture_ = self.mixture_.follow(OVERLAPS[overlap], unknown)
