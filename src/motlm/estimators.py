@@ -119,7 +119,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(name, None)
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; `overlap` and `handle_unknown` take effect at once, others in the next fit.
+        """Set parameters; `overlap` and `handle_unknown` take effect at once, others in a next fit.
 
         Parameters
         ----------
