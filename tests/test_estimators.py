@@ -528,3 +528,17 @@ def test_max_iter_reached_is_a_convergence_warning_with_numbers() -> None:
             match=r"lbfgs stopped at max_iter=3 with objective 0\.\d+ \(lambda' = 2\)",
         ):
             model.fit(X, y)
+
+
+def test_a_subclass_may_fix_parameters() -> None:
+    """Those that its constructor does not have are attributes all the same."""
+
+    class Sharp(LocalMixtureClassifier):
+        def __init__(self, n_localities: int = 1) -> None:
+            super().__init__(n_localities, inverse_temperature=4.0, n_starts=1, random_state=0)
+
+    X, y = make_clf_case2(200, random_state=0)
+    model = Sharp().fit(X, y)
+    assert model.inverse_temperature_ == 4.0
+    plain = LocalMixtureClassifier(1, inverse_temperature=4.0, n_starts=1, random_state=0)
+    np.testing.assert_array_equal(model.predict(X), plain.fit(X, y).predict(X))

@@ -259,3 +259,13 @@ def test_a_category_with_one_level() -> None:
     model = fit(LocalMixtureRegressor(0, **QUICK), frame, y)
     assert not any(name.startswith("country") for name in model.exterior_.feature_names)
     assert model.n_features_in_ == 6
+
+
+def test_text_where_fit_saw_numbers() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    model = fit(LocalMixtureRegressor(0, **QUICK), X, X["a"])
+    with pytest.raises(ValueError, match="column 'b' of X holds text or categories; it held num"):
+        model.predict(X.assign(b="high"))
+    with pytest.raises(ValueError, match="X is an array that holds text, such as 'low'"):
+        model.predict(np.array([["1", "low"]]))

@@ -63,10 +63,9 @@ class Settings:
 
     @classmethod
     def of(cls, estimator: Any) -> Settings:
-        """Of an estimator, checked."""
-        known = {one.name for one in fields(cls)}
-        given = estimator.get_params(deep=False)
-        settings = cls(**{name: value for name, value in given.items() if name in known})
+        """Of an estimator, checked; a subclass may fix some without having them as parameters."""
+        found = {one.name: getattr(estimator, one.name, one.default) for one in fields(cls)}
+        settings = cls(**found)
         settings.check()
         return settings
 

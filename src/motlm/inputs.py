@@ -213,9 +213,19 @@ class Reading:
             given = None if refuse else typical
             encoded = self.columns.encode(X, what, given, self.handle_unknown)
         else:
+            self._refuse_categories(X, what)
             encoded = np.asarray(_numbers(scribe, X, reset=False))
         check_finite(encoded, self.columns.encoded_names, what)
         return encoded
+
+    def _refuse_categories(self, X: Any, what: str) -> None:
+        if not has_text(X):
+            return
+        for label, column in zip(X.columns, columns_of(X), strict=True):
+            if not is_numeric(column):
+                raise InputError(
+                    f"column {label!r} of {what} holds text or categories; it held numbers in fit."
+                )
 
     def encode_points(self, points: Any) -> Array:
         """Points of interest as numbers; their columns may come in any order if they have names."""
@@ -402,9 +412,18 @@ def _refuse_text(X: Any) -> None:
         return
     try:
         values.astype(float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError):
+        text = next(value for value in values.ravel() if not _is_number(value))
         raise InputError(
-            f"X is an array that holds text ({error}).",
+            f"X is an array that holds text, such as {str(text)!r}.",
             "Categories are encoded in tables with named columns: give one of pandas or polars; in"
             ' a pipeline, by .set_output(transform="pandas") of the step before.',
-        ) from error
+        ) from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
