@@ -269,3 +269,7 @@ def test_text_where_fit_saw_numbers() -> None:
         model.predict(X.assign(b="high"))
     with pytest.raises(ValueError, match="X is an array that holds text, such as 'low'"):
         model.predict(np.array([["1", "low"]]))
+    texts = X.astype(str)  # numbers as text are numbers
+    np.testing.assert_array_equal(model.predict(texts), model.predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X.assign(c="high"))

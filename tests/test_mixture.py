@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -497,3 +498,22 @@ def test_bad_rows_leave_the_model_whole(kind: str, bad: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError)):
         model.fit(**bad)
     assert states(model, X) == before
+
+
+def test_looking_at_a_model_changes_nothing() -> None:
+    model, X, y = small("classifier")
+    before = joblib.hash(model.fit(X, y))
+    size = len(pickle.dumps(model))
+    _ = model.localities_, model.predict_proba(X), model.mixture_.loci
+    assert joblib.hash(model) == before
+    assert len(pickle.dumps(model)) == pytest.approx(size, rel=0.05)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_whose_points_were_all_dropped_is_saved(tmp_path) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    model = LocalMixtureClassifier(points_of_interest=[[9.0, 9.0]], **QUICK).fit(X, y)
+    assert model.localities_ == []
+    again = motlm.load(model.save(tmp_path / "model.json"))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))

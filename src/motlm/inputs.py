@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -213,19 +213,25 @@ class Reading:
             given = None if refuse else typical
             encoded = self.columns.encode(X, what, given, self.handle_unknown)
         else:
-            self._refuse_categories(X, what)
-            encoded = np.asarray(_numbers(scribe, X, reset=False))
+            try:
+                encoded = np.asarray(_numbers(scribe, X, reset=False))
+            except (TypeError, ValueError):
+                self._refuse_text_columns(X, what)
+                raise
         check_finite(encoded, self.columns.encoded_names, what)
         return encoded
 
-    def _refuse_categories(self, X: Any, what: str) -> None:
-        if not has_text(X):
+    def _refuse_text_columns(self, X: Any, what: str) -> None:
+        """Name the column of a table that could not be read as numbers."""
+        if not is_frame(X) or X.shape[1] != len(self.columns.names):
             return
         for label, column in zip(X.columns, columns_of(X), strict=True):
-            if not is_numeric(column):
+            try:
+                floats_of(column)
+            except (TypeError, ValueError):
                 raise InputError(
                     f"column {label!r} of {what} holds text or categories; it held numbers in fit."
-                )
+                ) from None
 
     def encode_points(self, points: Any) -> Array:
         """Points of interest as numbers; their columns may come in any order if they have names."""
@@ -323,6 +329,10 @@ class Inputs:
     varies: Booleans  # (n_encoded,), whether a column is not constant among the training rows
     typical: Array  # (n_encoded,), the average training row, in the user's units
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what was derived from them is derived again."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     @property
     def columns(self) -> Columns:
         return self.reading.columns
@@ -385,9 +395,14 @@ class Inputs:
         }
 
 
+@cache
+def _scribe_class(owner: str) -> type[Any]:
+    return type(owner, (BaseEstimator,), {})
+
+
 def _scribe(owner: str) -> Any:
     """What scikit-learn's checks write to and read from: n_features_in_, feature_names_in_."""
-    return type(owner, (BaseEstimator,), {})()
+    return _scribe_class(owner)()
 
 
 def _numbers(scribe: Any, X: Any, reset: bool) -> Any:

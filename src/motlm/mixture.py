@@ -7,7 +7,7 @@ pictures and the report look at rows through its one pass, `view`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -105,6 +105,10 @@ class Mixture:
     def __post_init__(self) -> None:
         for name in ("inputs", "geometry", "target", "posterior", "provenance"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what was derived from them is derived again."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -413,6 +417,8 @@ def _digest(digest: Any, value: Any) -> None:
         for name in sorted(value):
             digest.update(f"{name}:".encode())
             _digest(digest, value[name])
+    elif isinstance(value, np.ndarray) and not value.size:
+        digest.update(b"empty")  # a file does not keep the other axes of what has no entries
     elif isinstance(value, np.ndarray) and value.dtype != object:
         digest.update(f"{value.dtype.str}{value.shape}".encode())
         digest.update(np.ascontiguousarray(value).tobytes())
