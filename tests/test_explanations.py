@@ -755,7 +755,8 @@ def test_a_row_by_itself(table) -> None:
 def test_text_in_arrays_is_refused(table) -> None:
     frame, y = table
     with pytest.raises(
-        ValueError, match=r"(?s)X is an array that holds text, such as .*set_output\(transform=.pandas.\)"
+        ValueError,
+        match=r"(?s)X is an array that holds text, such as .*set_output\(transform=.pandas.\)",
     ):
         LocalMixtureClassifier(1, **QUICK).fit(frame.to_numpy(dtype=object), y)
 
