@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
     "CertificateError",
+    "CertificateWarning",
     "EmptyLocalityWarning",
     "ExportError",
     "FewRowsWarning",
@@ -28,6 +29,7 @@ __all__ = [
     "TrainingRowsError",
     "UnknownCategoryError",
     "UnknownCategoryWarning",
+    "VoidCertificateError",
 ]
 
 
@@ -117,6 +119,10 @@ class CertificateError(MotlmError, ValueError):
     """
 
 
+class VoidCertificateError(CertificateError, AttributeError):
+    """The certificate that an estimator carries is not about it at this moment."""
+
+
 class TrainingRowsError(CertificateError):
     """Rows that the model was fitted on, which cannot certify it."""
 
@@ -161,6 +167,10 @@ class IdentifierWarning(MotlmWarning):
 
 class UnknownCategoryWarning(MotlmWarning):
     """A category that the model was not fitted on is taken as the training average."""
+
+
+class CertificateWarning(MotlmWarning):
+    """A certificate that is void is not kept: of a model file, or of a model that is saved."""
 
 
 class FewRowsWarning(MotlmWarning):

@@ -13,12 +13,12 @@ from ..errors import CertificateError, MotlmWarning
 from ._models import core_of, find_mixture, model_hash, rows_of_core
 from ._statements import Certificate, Statement
 
-__all__ = ["prediction_interval", "verify"]
+__all__ = ["known_hashes", "prediction_interval", "verify"]
 
 
 def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
     """The statements of a certificate that are about this model; an error if there are none, since
-    it was refitted or changed.
+    it was refitted or changed, or if they are mixed with those about another one.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
     Raises
     ------
     CertificateError
-        If no statement is about this model.
+        If no statement is about this model, or some that should be are about another one.
 
     Examples
     --------
@@ -48,21 +48,39 @@ def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
         ...
     motlm.errors.CertificateError: this certificate is not about this model ...
     """
-    own = model_hash(model)
-    if not own:
+    known = known_hashes(model)
+    if not known:
         raise CertificateError(
-            "this model cannot be hashed, since it cannot be pickled; whether it is the certified"
-            " one is unknown."
+            "this certificate cannot be verified: the model cannot be hashed, since it cannot be"
+            " pickled."
         )
-    known = {own, _earlier_hash(model)} - {""}
     about = tuple(one for one in certificate.statements if one.model in known)
     if not about:
         raise CertificateError(
-            f"this certificate is not about this model (its numbers hash to {own[:16]}, the"
+            f"this certificate is not about this model (its numbers hash to {known[0][:16]}, the"
             f" certificate's to {certificate.model[:16]}): it was refitted, edited, or is another"
-            " one. Certify it anew."
+            " one.",
+            "Certify it anew.",
+        )
+    fixed = [one.model for one in certificate.statements if one.predictor == "fixed"]
+    others = {*fixed, certificate.model} - {*known}
+    # a model that was drawn, and a distribution, have statements beside those about the model
+    if others and (certificate.model in known or {*fixed} & {*known}):
+        raise CertificateError(
+            f"this certificate is not about this model alone (its numbers hash to {known[0][:16]},"
+            f" some of the certificate's to {min(others)[:16]}): it was put together from several"
+            " ones.",
+            "Certify the model anew.",
         )
     return about
+
+
+def known_hashes(model: Any) -> tuple[str, ...]:
+    """The hashes by which certificates may name this model: its own, and of a model from a file of
+    an earlier version that by the rule of that time; none if it cannot be hashed.
+    """
+    own = model_hash(model)
+    return tuple(one for one in (own, _earlier_hash(model)) if own and one)
 
 
 def _earlier_hash(model: Any) -> str:
