@@ -42,6 +42,12 @@ class Evidence:
         return 0 if mixture is None else mixture.n_localities
 
     @property
+    def has_points(self) -> bool:
+        """Whether centers were given, by a person."""
+        mixture = self.subject.mixture
+        return mixture is not None and mixture.n_localities > 0 and not mixture.geometry.learned
+
+    @property
     def residual(self) -> Array:
         return np.subtract(self.observed.answers, self.observed.y, dtype=float)
 

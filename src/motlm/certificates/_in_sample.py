@@ -25,6 +25,7 @@ from ..posterior import Posterior
 from ..problem import Table
 from ..units import Units
 from . import _distributions as distributions
+from ._checklist import checks_in_sample
 from ._checks import check_labels, check_numbers, read_targets
 from ._common import flag
 from ._distributions import UnionRisk
@@ -112,7 +113,8 @@ def audit_in_sample(
     words = _Words.of(mixture, tolerance, trained.table, population)
     statements = _state(certifiable, delta, words)
     protocol = f"in-sample on {len(trained.table.X)} rows, the posterior as trained"
-    return Certificate(statements, delta, True, mixture.hash, protocol, None, (), ISSUER)
+    checklist = checks_in_sample(_has_points(mixture))
+    return Certificate(statements, delta, True, mixture.hash, protocol, None, (), ISSUER, checklist)
 
 
 def certify_in_sample(
@@ -198,8 +200,9 @@ def certify_in_sample(
         f" {random_state}), {best.centers} centers"
     )
     notes = tuple(note for note in (note_order(X, codes),) if note)
+    checklist = checks_in_sample(_has_points(fitted))
     certificate = Certificate(
-        statements, delta, True, made.hash, protocol, random_state, notes, ISSUER
+        statements, delta, True, made.hash, protocol, random_state, notes, ISSUER, checklist
     )
     warn_notes(notes, stacklevel=2)
     certified = replace_mixture(model, made)
@@ -212,6 +215,11 @@ def certify_in_sample(
 
 def _parameters(estimator: Any) -> dict[str, Any]:
     return estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+
+
+def _has_points(mixture: Mixture) -> bool:
+    """Whether centers were given, by a person."""
+    return mixture.n_localities > 0 and not mixture.geometry.learned
 
 
 def _check_estimator(estimator: Any, X: Any, reference: float) -> None:

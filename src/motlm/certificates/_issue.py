@@ -9,6 +9,7 @@ from typing import Any
 
 from .._version import __version__
 from ..errors import InputError, MotlmWarning
+from ._checklist import checks_of_rows
 from ._classification import CLASSIFICATION
 from ._common import Maker
 from ._evidence import Evidence
@@ -103,6 +104,7 @@ def make_certificate(
         evidence.seed,
         evidence.words.notes,
         ISSUER,
+        checks_of_rows(evidence.words.rows, evidence.has_points),
     )
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from datetime import date
 from hashlib import sha256
 from html import escape
 from typing import Any
 
 from ..errors import CertificateError, MissingPackageError
+from ._checklist import CHECKLIST_TITLE, Check, tick
 from ._words import confidence, sentence
 
 __all__ = ["Certificate", "Ledger", "Statement"]
@@ -213,6 +215,9 @@ class Certificate:
         What looked odd in the rows.
     version : str
         Of the library that issued it.
+    checklist : tuple of Check
+        What a person has to check, since code cannot see it; see `tick`. Empty in certificates of
+        earlier versions.
 
     Examples
     --------
@@ -237,6 +242,39 @@ class Certificate:
     seed: int | None
     notes: tuple[str, ...] = ()
     version: str = ""
+    checklist: tuple[Check, ...] = ()
+
+    def tick(self, *keys: str, by: str, on: date | str | None = None) -> Certificate:
+        """This certificate with points of the checklist ticked; the statements stay as they are.
+
+        Parameters
+        ----------
+        *keys : str
+            Of the points that were checked, and are true.
+        by : str
+            Who has checked them.
+        on : date or str, default=None
+            The day, such as "2026-01-31"; None is today.
+
+        Returns
+        -------
+        Certificate
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from motlm.certificates import certify
+        >>> from motlm.datasets import make_twonorm
+        >>> model, certificate = certify(LogisticRegression(), *make_twonorm(400, random_state=0))
+        >>> [check.key for check in certificate.checklist]
+        ['features', 'tuning', 'preprocessing', 'groups', 'time', 'future', 'once']
+        >>> certificate = certificate.tick("future", "once", by="A. Smith", on="2026-01-31")
+        >>> [check.key for check in certificate.checklist if check.ticked]
+        ['future', 'once']
+        >>> print(certificate.checklist[-1])  # doctest: +ELLIPSIS
+        [x] once: This certificate was chosen before ... (A. Smith, 2026-01-31)
+        """
+        return replace(self, checklist=tick(self.checklist, keys, by, on))
 
     @property
     def headline(self) -> Statement:
@@ -302,6 +340,8 @@ class Certificate:
             "notes": list(self.notes),
             "statements": [one.to_dict() for one in self.statements],
         }
+        if self.checklist:  # those of earlier versions have none, and keep their digest
+            content["checklist"] = [one.to_dict() for one in self.checklist]
         return {**content, "digest": _digest(content)}
 
     @classmethod
@@ -319,6 +359,7 @@ class Certificate:
             )
         known = _check_entries(cls, content)
         known["statements"] = tuple(Statement.from_dict(one) for one in content["statements"])
+        known["checklist"] = tuple(Check(**one) for one in content.get("checklist", ()))
         return cls(**known)
 
     def to_frame(self) -> Any:
@@ -332,6 +373,8 @@ class Certificate:
         assumed = dict.fromkeys(text for one in self.statements for text in one.assumptions)
         if assumed:
             lines += ["", "Assumed:", *(f"- {text}" for text in assumed)]
+        if self.checklist:
+            lines += ["", CHECKLIST_TITLE, *map(str, self.checklist)]
         return "\n".join([*lines, "", f"Model {self.model[:16]}, {self.protocol}."])
 
     def _repr_html_(self) -> str:
@@ -345,10 +388,12 @@ class Certificate:
             f"<li>{escape(text)}</li>"
             for text in dict.fromkeys(t for s in self.statements for t in s.assumptions)
         )
+        checks = "".join(f"<li>{escape(str(one))}</li>" for one in self.checklist)
         return (
             f"<div><p><b>{escape(self.validity)}</b></p><table>{rows}</table>"
             + (f"<p>Notes</p><ul>{notes}</ul>" if notes else "")
             + (f"<p>Assumed</p><ul>{assumed}</ul>" if assumed else "")
+            + (f"<p>{CHECKLIST_TITLE}</p><ul>{checks}</ul>" if checks else "")
             + f"<p>Model {escape(self.model[:16])}, {escape(self.protocol)}.</p></div>"
         )
 
