@@ -12,7 +12,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "motlm"
 PICTURE = Path(__file__).parent / "pictures" / "modules.svg"
 LAYERS = {  # from the bottom to the top
-    "numerics": "special lookup membership losses combinations divergence bounds",
+    "numerics": "limits special lookup membership losses combinations divergence bounds",
     "rows and distributions": "frames units inputs rows fingerprints posterior",
     "objective": "metrics geometry objective",
     "search": "starts optimize reproduction watch strengths search",

@@ -30,6 +30,7 @@ LINE = [
     "_renamed",
     "_frozen",
     "errors",
+    "limits",
     "special",
     "_betting",
     "bounds",
