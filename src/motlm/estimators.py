@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _docs, exports
 from ._typing import AnyArray, Array, Booleans, Integers
+from .certificates import Certificate, standing
 from .checks import Settings
-from .errors import InputError, InputTypeError, ModelFileError
+from .errors import (
+    CertificateWarning,
+    InputError,
+    InputTypeError,
+    ModelFileError,
+    VoidCertificateError,
+)
 from .files import Saved, save_model
 from .fitting import Kind, Sample, fit_mixture
 from .geometry import Geometry, GivenCenters, LearnedBalls, Metric
@@ -33,7 +41,6 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     """What the two estimators share."""
 
     _target: type[Target]
-    mixture_: Mixture
 
     def __init__(
         self,
@@ -96,7 +103,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             Settings.of(model).temperatures(target)
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"its parameters are not sound: {str(error)[:300]}") from None
-        model.mixture_ = saved.mixture
+        model.__dict__["mixture_"] = saved.mixture
         if saved.table is not None:
             model.table_ = saved.table
         if saved.certificate is not None:
@@ -137,11 +144,53 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _follow(self) -> Mixture:
         """The mixture by the present rules of reading it; the next fit refuses unknown ones."""
         overlap, unknown = str(self.overlap), str(self.handle_unknown)
+        mixture: Mixture = self.__dict__["mixture_"]
         if overlap in OVERLAPS and unknown in HANDLE_UNKNOWN:
-            self.mixture_ = self.mixture_.follow(OVERLAPS[overlap], unknown)
-        return self.mixture_
+            mixture = self.__dict__["mixture_"] = mixture.follow(OVERLAPS[overlap], unknown)
+        return mixture
 
-    # -- views of the mixture ------------------------------------------------------------------
+    # -- the mixture, its certificate and views of it ------------------------------------------
+
+    @property
+    def mixture_(self) -> Mixture:
+        if "mixture_" not in vars(self):
+            raise AttributeError(f"mixture_: this {type(self).__name__} is not fitted.")
+        return self._follow()
+
+    @mixture_.setter
+    def mixture_(self, mixture: Mixture) -> None:
+        """The parameters follow the rules of a mixture that was made, not fitted."""
+        self.__dict__["mixture_"] = mixture
+        for name, rule in (
+            ("overlap", mixture.overlap.name),
+            ("handle_unknown", mixture.inputs.handle_unknown),
+        ):
+            if getattr(self, name) != rule:
+                setattr(self, name, rule)
+
+    @mixture_.deleter
+    def mixture_(self) -> None:
+        _delete(self, "mixture_")
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The certificate, as long as it stands: an error that says why if it is void."""
+        found = standing(self)
+        if found.void:
+            raise VoidCertificateError(f"certificate_: {found.void}")
+        if found.certificate is None:
+            raise AttributeError(
+                "certificate_: the model has no certificate; motlm.certificates.certify makes one."
+            )
+        return found.certificate
+
+    @certificate_.setter
+    def certificate_(self, certificate: Certificate) -> None:
+        self.__dict__["certificate_"] = certificate
+
+    @certificate_.deleter
+    def certificate_(self) -> None:
+        _delete(self, "certificate_")
 
     @property
     def localities_(self) -> list[Locality]:
@@ -361,12 +410,18 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
                 f"model files hold motlm's estimators; got a {type(self).__name__}."
             )
         Settings.of(self)  # parameters that were changed since the fit may be none
+        void = standing(self).void
+        if void:
+            warnings.warn(
+                CertificateWarning(f"the model is saved without its certificate: {void}"),
+                stacklevel=2,
+            )
         saved = Saved(
             estimator=type(self).__name__,
             parameters=self.get_params(deep=False),
             mixture=self._follow(),
             table=getattr(self, "table_", None),
-            certificate=getattr(self, "certificate_", None),
+            certificate=None if void else vars(self).get("certificate_"),
         )
         return save_model(saved, path, overwrite)
 
@@ -691,6 +746,13 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         if tolerance is None:
             return self._gather(X, lambda view: view.contradicted)
         return np.asarray(self._gather(X, lambda view: view.spread) > tolerance)
+
+
+def _delete(estimator: Any, name: str) -> None:
+    """As `del` does of a plain attribute."""
+    if name not in vars(estimator):
+        raise AttributeError(name)
+    del estimator.__dict__[name]
 
 
 ESTIMATORS: dict[str, type[LocalMixture]] = {

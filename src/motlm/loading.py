@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from .errors import ModelFileError
+from .certificates import standing
+from .errors import CertificateWarning, ModelFileError
 from .estimators import ESTIMATORS
 from .files import Saved, read_model
 
@@ -13,7 +15,7 @@ __all__ = ["estimator_of", "load"]
 
 def load(path: Any) -> Any:
     """The estimator that was saved to a file. No code is run; a file that is not whole and sound is
-    an error that says why.
+    an error that says why. A certificate that is not about the model is left out, with a warning.
 
     Parameters
     ----------
@@ -44,7 +46,13 @@ def load(path: Any) -> Any:
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    return read_model(path, estimator_of)
+    model = read_model(path, estimator_of)
+    void = standing(model).void
+    if void:
+        del model.certificate_
+        text = f"{path}: loaded without its certificate: {void}"
+        warnings.warn(CertificateWarning(text, "Certify the model anew."), stacklevel=2)
+    return model
 
 
 def estimator_of(saved: Saved) -> Any:

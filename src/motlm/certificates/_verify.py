@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+from joblib import hash as joblib_hash
 
 from .._typing import Array
 from ..errors import CertificateError, MotlmWarning
@@ -48,6 +50,7 @@ def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
         ...
     motlm.errors.CertificateError: this certificate is not about this model ...
     """
+    _check_derived(model)
     known = known_hashes(model)
     if not known:
         raise CertificateError(
@@ -59,7 +62,7 @@ def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
         raise CertificateError(
             f"this certificate is not about this model (its numbers hash to {known[0][:16]}, the"
             f" certificate's to {certificate.model[:16]}): it was refitted, edited, or is another"
-            " one.",
+            " one (of a certified pipeline, the certificate is about all steps together).",
             "Certify it anew.",
         )
     fixed = [one.model for one in certificate.statements if one.predictor == "fixed"]
@@ -73,6 +76,20 @@ def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
             "Certify the model anew.",
         )
     return about
+
+
+def _check_derived(model: Any) -> None:
+    """What a mixture derives from its numbers once, and keeps, is still what follows from them."""
+    mixture = find_mixture(model)
+    for part in () if mixture is None else (mixture, mixture.inputs):
+        fresh, own = replace(part), {one.name for one in fields(part)}
+        for name, value in vars(part).items():
+            if name not in own and joblib_hash(value) != joblib_hash(getattr(fresh, name)):
+                raise CertificateError(
+                    f"this certificate is not about this model any more: {name}, which the model"
+                    " derives from its numbers, was changed in place.",
+                    "Load or fit the model anew.",
+                )
 
 
 def known_hashes(model: Any) -> tuple[str, ...]:

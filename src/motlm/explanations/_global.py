@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
@@ -12,18 +12,17 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._renamed import warn_of
 from .._typing import AnyArray, Array, Integers
+from ..certificates import Certificate, standing
 from ..localities import Locality
 from ..mixture import View, mixture_of
 from ..tables import Entry, html_table, number, plain, table_of
 from ..targets import Target
 
-if TYPE_CHECKING:
-    from ..certificates import Certificate
-
 __all__ = ["GlobalExplanation", "Region", "explain_global"]
 
 _PARTS = 5  # in which one linear model is cross-validated
 _MANY = 20_000  # rows from which it is fitted once, to all of them
+_CHECKLIST = "To be checked by a person, since code cannot see it:"
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +145,9 @@ class GlobalExplanation:
     score, linear_score : float
         Of the whole model on these rows, and of one linear model for all rows.
     certificate : Certificate or None
-        The one that the model carries.
+        The one that the model carries, if it stands; see `motlm.certificates.standing`.
+    void : str
+        Why the certificate that it carries is void, and therefore not quoted; else empty.
 
     Examples
     --------
@@ -176,6 +177,7 @@ class GlobalExplanation:
     score: float  # of the whole model on these rows
     linear_score: float  # of one linear model for all rows
     certificate: Certificate | None
+    void: str = ""  # why the certificate is not quoted
 
     def to_dict(self) -> dict[str, Any]:
         content = {
@@ -235,18 +237,28 @@ class GlobalExplanation:
         lines.append(f"local models contradict each other on {self.ambiguous:.1%} of the rows")
         if self.certificate is not None:
             lines.append(self.certificate.headline.sentence)
+            if self.certificate.checklist:
+                lines += [_CHECKLIST, *(f"    {one}" for one in self.certificate.checklist)]
+        if self.void:
+            lines.append(f"{self.void} Its figures are not quoted.")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        certificate = (
-            ""
-            if self.certificate is None
-            else f"<p>{escape(self.certificate.headline.sentence)}</p>"
-        )
-        return (
-            f"{html_table(self.rows())}<p>Local models contradict each other on"
-            f" {self.ambiguous:.1%} of {self.n_rows} rows.</p>" + certificate
-        )
+        parts = [
+            html_table(self.rows()),
+            f"<p>Local models contradict each other on {self.ambiguous:.1%} of {self.n_rows}"
+            " rows.</p>",
+        ]
+        if self.certificate is not None:
+            parts.append(f"<p>{escape(self.certificate.headline.sentence)}</p>")
+            if self.certificate.checklist:
+                items = "".join(
+                    f"<li>{escape(str(one))}</li>" for one in self.certificate.checklist
+                )
+                parts.append(f"<p>{_CHECKLIST}</p><ul>{items}</ul>")
+        if self.void:
+            parts.append(f"<p><b>{escape(self.void)}</b> Its figures are not quoted.</p>")
+        return "".join(parts)
 
 
 def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
@@ -286,7 +298,7 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     mixture.target.code(y)  # refuses a label that the model does not know
     view = mixture.view(encoded)
     linear = _linear_answers(mixture.target, encoded, y)
-    n = mixture.n_localities
+    found, n = standing(model), mixture.n_localities
     member = view.member.astype(int)
     contradictions = np.zeros((n, n), dtype=int)
     for i in range(n):
@@ -303,7 +315,8 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
         score_name=mixture.target.measure_name,
         score=mixture.target.measure(y, view.answer) or 0.0,
         linear_score=mixture.target.measure(y, linear) or 0.0,
-        certificate=getattr(model, "certificate_", None),
+        certificate=found.certificate,
+        void=found.void,
     )
 
 

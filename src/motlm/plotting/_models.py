@@ -4,14 +4,15 @@ contributions of a row.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from .._renamed import warn_of
 from .._typing import AnyArray, Array
-from ..certificates import prediction_interval
-from ..errors import InputError, InputTypeError
+from ..certificates import prediction_interval, standing
+from ..errors import CertificateWarning, InputError, InputTypeError
 from ..explanations import RowExplanation, explain_local
 from ..mixture import Mixture, View, mixture_of
 from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside, model_names, short
@@ -79,8 +80,9 @@ class RegressionDisplay:
     ) -> RegressionDisplay:
         """Compute what there is to draw, and draw it.
 
-        The band is the certified interval of the model's certificate, if it has one; else the
-        prediction plus or minus two root mean squared errors on the training rows.
+        The band is the certified interval of the model's certificate, if it has one that stands;
+        else the prediction plus or minus two root mean squared errors on the training rows. A void
+        certificate is a warning.
 
         Parameters
         ----------
@@ -100,7 +102,10 @@ class RegressionDisplay:
         margin = 0.03 * np.ptp(values)
         grid = np.linspace(values.min() - margin, values.max() + margin, grid_resolution)
         view = mixture.view(grid[:, None])
-        certificate = getattr(estimator, "certificate_", None)
+        found = standing(estimator)
+        if found.void:
+            warnings.warn(CertificateWarning(f"no certified band: {found.void}"), stacklevel=2)
+        certificate = found.certificate
         if certificate is not None and certificate.of("interval"):
             asked = type(X)({X.columns[0]: grid}) if hasattr(X, "columns") else grid[:, None]
             interval = prediction_interval(estimator, certificate, asked)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ..certificates import Certificate, Statement
+from ..certificates import Certificate, Statement, standing
 from ..errors import InputError
 from ..mixture import mixture_of
 from ..optimize import Record
@@ -201,17 +201,19 @@ class RiskDisplay:
         Parameters
         ----------
         estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor
-            That `motlm.certificates.certify` made.
+            That `motlm.certificates.certify` made; an error if its certificate is void.
         ax : matplotlib Axes, default=None
 
         Returns
         -------
         RiskDisplay
         """
-        certificate = getattr(estimator, "certificate_", None)
-        if certificate is None:
+        found = standing(estimator)
+        if found.void:
+            raise InputError(found.void, "Certify the model anew.")
+        if found.certificate is None:
             raise InputError("the model has no certificate; motlm.certificates.certify makes one.")
-        return cls.from_certificate(certificate, ax=ax)
+        return cls.from_certificate(found.certificate, ax=ax)
 
     def plot(self, ax: Any = None) -> RiskDisplay:
         """Draw, on these axes or on new ones."""

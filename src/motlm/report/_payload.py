@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from .._typing import AnyArray
 from .._version import __version__
+from ..certificates import Certificate
+from ..errors import MotlmWarning
 from ..explanations import GlobalExplanation
 from ..fingerprints import row_keys
 from ..mixture import Mixture, View
@@ -31,7 +34,9 @@ def payload(
     max_rows: int,
 ) -> dict[str, Any]:
     """Everything that the page shows and computes with."""
-    view, columns = mixture.view(mixture.encode(X)), values_of(mixture, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MotlmWarning)  # explain_global has given them
+        view, columns = mixture.view(mixture.encode(X)), values_of(mixture, X)
     routine = mixture.routine()
     content = {
         "title": title,
@@ -50,6 +55,7 @@ def payload(
         "certificate": (
             None if explanation.certificate is None else _certificate(explanation.certificate)
         ),
+        "void": explanation.void,
         "regions": _regions(view, y, columns, explanation, include_rows),
         "features": [
             describe(group, columns[group.name], include_rows) for group in mixture.inputs.groups
@@ -79,7 +85,7 @@ def _fitted_rows(view: View, y: AnyArray) -> dict[str, Any]:
     }
 
 
-def _certificate(certificate: Any) -> dict[str, Any]:
+def _certificate(certificate: Certificate) -> dict[str, Any]:
     return {
         "validity": certificate.validity,
         "statements": [
@@ -87,6 +93,7 @@ def _certificate(certificate: Any) -> dict[str, Any]:
             for one in certificate
         ],
         "assumptions": list(dict.fromkeys(text for one in certificate for text in one.assumptions)),
+        "checklist": [{**one.to_dict(), "ticked": one.ticked} for one in certificate.checklist],
         "notes": list(certificate.notes),
         "protocol": certificate.protocol,
         "model": certificate.model,
