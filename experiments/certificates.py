@@ -114,8 +114,8 @@ def compute(task: tuple[str, int]) -> list[Entry]:
                 data,
                 split,
                 whole.certificate,
-                np.mean(whole.model.predict(X_test) != y_test),
-                whole.model,
+                np.mean(whole.gibbs.predict(X_test) != y_test),
+                whole.gibbs,
                 began,
             )
     return entries
@@ -129,7 +129,7 @@ def _read(
     for one in certificate:
         name = "whole sample" if one.code == "W1" else one.name
         if (
-            one.code in ("W2", "W3", "C5")
+            one.code in ("W2", "W3", "W4", "C5")
             or name in found
             or one.value is None
             or one.empirical is None

@@ -4,13 +4,14 @@ the posterior that minimizes a bound on others, and one model drawn from it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln
 from threadpoolctl import threadpool_limits
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..combinations import COMBINATIONS
 from ..fingerprints import Fingerprint
 from ..geometry import Geometry, radii
@@ -27,6 +28,7 @@ __all__ = [
     "UnionRisk",
     "as_prior",
     "draw_model",
+    "fix_draw",
     "freeze",
     "learn",
     "log_ratio",
@@ -126,21 +128,39 @@ def replace_posterior(
 
 @dataclass(frozen=True)
 class Draw:
-    """One model drawn from a distribution with fixed centers."""
+    """One model drawn from a distribution."""
 
     radius: Array  # (n_localities,)
     coef: Array  # (n_localities + 1, n_features)
     intercept: Array  # (n_localities + 1,)
+    center: Array  # (n_localities, n_coordinates); fixed centers are drawn where they are
 
 
-def draw_model(posterior: Posterior, seed: int) -> Draw:
+def draw_model(posterior: Posterior, seed: int | Sequence[int]) -> Draw:
     rng = np.random.default_rng(seed)
     return Draw(
         rng.gamma(posterior.radius_shape) / posterior.radius_rate,
-        posterior.coef + posterior.coef_scale[:, None] * rng.standard_normal(posterior.coef.shape),
-        posterior.intercept
-        + posterior.intercept_scale * rng.standard_normal(posterior.intercept.shape),
+        _draw_normal(rng, posterior.coef, posterior.coef_scale),
+        _draw_normal(rng, posterior.intercept, posterior.intercept_scale),
+        _draw_normal(rng, posterior.center, posterior.center_scale),
     )
+
+
+def _draw_normal(rng: np.random.Generator, mean: Array, scale: Array) -> Array:
+    """One scale for each row of means."""
+    wide = scale.reshape(scale.shape + (1,) * (mean.ndim - 1))
+    return np.asarray(mean + wide * rng.standard_normal(mean.shape))
+
+
+def fix_draw(mixture: Mixture, draw: Draw) -> Mixture:
+    """The one model that was drawn: a mixture with its centers, radii and coefficients, on which
+    alone its predictions depend. Its rows are still to be counted.
+    """
+    sharp = use_draw(mixture.posterior, draw)
+    geometry = replace(mixture.geometry, radius=draw.radius)  # type: ignore[type-var]
+    fixed = freeze(replace(mixture, posterior=sharp, geometry=geometry))
+    posterior = use_draw(fixed.posterior, draw)
+    return replace_posterior(fixed, posterior, mixture.provenance.fingerprint, draw.radius)
 
 
 def use_draw(posterior: Posterior, draw: Draw) -> Posterior:
@@ -154,6 +174,8 @@ def use_draw(posterior: Posterior, draw: Draw) -> Posterior:
         posterior,
         radius_shape=shape,
         radius_rate=shape / draw.radius,
+        center=draw.center,
+        center_scale=np.zeros(n),
         coef=draw.coef,
         intercept=draw.intercept,
         coef_scale=np.full(n + 1, FREE_SCALES[0]),
@@ -161,24 +183,38 @@ def use_draw(posterior: Posterior, draw: Draw) -> Posterior:
     )
 
 
-def log_ratio(draw: Draw, posterior: Posterior, prior: Posterior) -> float:
-    """ln dQ/dP of a draw; its mean over draws from Q is the KL divergence."""
+def log_ratio(draw: Draw, posterior: Posterior, prior: Posterior | Prior) -> float:
+    """ln dQ/dP of a draw; its mean over draws from Q is the KL divergence.
 
-    def density(of: Posterior) -> float:
-        weights = (draw.coef - of.coef) / of.coef_scale[:, None]
-        intercepts = (draw.intercept - of.intercept) / of.intercept_scale
-        shape, rate = of.radius_shape, of.radius_rate
-        gaussian = (
-            -0.5 * float((weights**2).sum() + (intercepts**2).sum())
-            - float(np.log(of.intercept_scale).sum())
-            - draw.coef.shape[1] * float(np.log(of.coef_scale).sum())
-        )
+    Centers that are fixed, with scale 0, are the same under both.
+    """
+    learned = posterior.center_scale > 0
+
+    def density(of: Posterior | Prior) -> float:
+        shape, rate = np.asarray(of.radius_shape), np.asarray(of.radius_rate)
         gamma = (
             shape * np.log(rate)
             + (shape - 1.0) * np.log(draw.radius)
             - rate * draw.radius
             - gammaln(shape)
         )
-        return float(gaussian + gamma.sum())
+        normal = (
+            _log_normal(draw.coef, of.coef, of.coef_scale)
+            + _log_normal(draw.intercept, of.intercept, of.intercept_scale)
+            + _log_normal(
+                draw.center[learned],
+                np.asarray(of.center)[learned],
+                np.asarray(of.center_scale)[learned],
+            )
+        )
+        return float(normal + gamma.sum())
 
     return density(posterior) - density(prior)
+
+
+def _log_normal(values: Array, mean: ArrayLike, scale: ArrayLike) -> float:
+    """The logarithm of a Gaussian density up to a constant; one scale for each row of values."""
+    sigma = np.asarray(scale, dtype=float)
+    n_axes = values.shape[1] if values.ndim > 1 else 1
+    away = (values - np.asarray(mean)) / sigma.reshape(sigma.shape + (1,) * (values.ndim - 1))
+    return float(-0.5 * (away**2).sum() - n_axes * np.log(sigma).sum())

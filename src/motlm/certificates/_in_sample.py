@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import AnyArray, Array, Integers
+from .._typing import AnyArray, Array, Booleans, Integers
 from ..bounds import pac_bayes_kl
 from ..combinations import ambiguity
 from ..errors import CertificateError, InputError, InputTypeError
@@ -28,18 +29,22 @@ from . import _distributions as distributions
 from ._checklist import checks_in_sample
 from ._checks import check_labels, check_numbers, read_targets
 from ._common import flag
-from ._distributions import UnionRisk
+from ._distributions import Draw, UnionRisk
 from ._guards import note_order, refuse_weights
 from ._issue import ISSUER, Certified, warn_notes
 from ._models import core_of, replace_mixture
 from ._records import POPULATION
 from ._statements import Certificate, Statement
 from ._trained import Trained, move_to_medoids, read_training
-from ._words import INDEPENDENT, PRIOR_IN_SAMPLE
+from ._words import INDEPENDENT, PRIOR_IN_SAMPLE, SEED
 
-__all__ = ["audit_in_sample", "certify_in_sample"]
+__all__ = ["audit_in_sample", "certify_in_sample", "draw_in_sample"]
 
 _LEAST = 20  # rows that fix the units, and rows to certify on
+# shares of delta: of the headline, of the other of "any rule" and "one draw", and of each of the
+# rest; a bound of tens of nats hardly depends on them
+_HEADLINE, _SECOND, _SMALL = 0.6, 0.2, 0.1
+_STREAM = 4  # of the seed, so that the draw is independent of a fit with the same seed
 # inverse temperatures; the PAC-Bayes-kl bound holds for all posteriors at once
 _TRIED = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -52,14 +57,17 @@ def audit_in_sample(
     delta: float = 0.05,
     tolerance: float | None = None,
     population: str = POPULATION,
+    random_state: int = 0,
 ) -> Certificate:
     """Certify the posterior of a fitted motlm model on the rows used for fitting it, by the
     PAC-Bayes-kl bound.
 
-    It is about models drawn at random from ``model.posterior_``, and holds for every rule that
-    chooses among applicable models. The prior must not depend on the rows: the model must be fitted
-    with `Units` of other rows, or, of classifiers, ``standardize=False``. If n_localities was
-    chosen from the same rows, each number that was tried has a share of delta.
+    It is about models drawn at random from ``model.posterior_``: about one drawn anew for each
+    case, by every rule that chooses among applicable models, and about the one that
+    `draw_in_sample` draws. No statement is about the model itself, which predicts by the means of
+    its posterior. The prior must not depend on the rows: the model must be fitted with `Units` of
+    other rows, or, of classifiers, ``standardize=False``. If n_localities was chosen from the same
+    rows, each number that was tried has a share of delta.
 
     Parameters
     ----------
@@ -71,6 +79,8 @@ def audit_in_sample(
         be given.
     population : str
         What the cases are called in the sentences.
+    random_state : int, default=0
+        Seed of the one draw. Fix it before you look at any result.
 
     Returns
     -------
@@ -92,9 +102,9 @@ def audit_in_sample(
     ... )
     >>> certificate = audit_in_sample(mixture.fit(X, y), X, y)
     >>> [statement.name for statement in certificate]
-    ['any rule', 'silent error', 'ambiguity']
+    ['any rule', 'one draw', 'silent error', 'ambiguity']
     >>> print(certificate.headline)  # doctest: +ELLIPSIS
-    With 96 % confidence over the draw of the 400 rows used for fitting, whichever applicable local
+    With 97 % confidence over the draw of the 400 rows used for fitting, whichever applicable local
     model is used, ...
     """
     if core_of(model) is not model:
@@ -105,16 +115,76 @@ def audit_in_sample(
             f" {type(model).__name__}.",
             "Use audit on rows that were not used for fitting.",
         )
-    delta, _, _ = check_numbers(delta, 0.9, 0)
+    delta, _, random_state = check_numbers(delta, 0.9, random_state)
     mixture = mixture_of(model)
     trained = read_training(mixture, X, y, tolerance)
     kl = trained.risk.objective(1.0).kl(mixture.posterior)
-    certifiable = _Certifiable(mixture, trained.risk, kl, trained.mass)
+    certifiable = _Certifiable(mixture, trained.risk, trained.table, kl, trained.mass)
+    drawn = _draw(mixture, trained.table, random_state)
     words = _Words.of(mixture, tolerance, trained.table, population)
-    statements = _state(certifiable, delta, words)
-    protocol = f"in-sample on {len(trained.table.X)} rows, the posterior as trained"
+    shares = {"W1": _HEADLINE, "W4": _SECOND}
+    statements = _state(certifiable, drawn, delta, shares, words)
+    protocol = (
+        f"in-sample on {len(trained.table.X)} rows, the posterior as trained, seed {random_state}"
+    )
     checklist = checks_in_sample(_has_points(mixture))
-    return Certificate(statements, delta, True, mixture.hash, protocol, None, (), ISSUER, checklist)
+    return Certificate(
+        statements, delta, True, mixture.hash, protocol, random_state, (), ISSUER, checklist
+    )
+
+
+def draw_in_sample(model: Any, X: Any, y: Any, certificate: Certificate) -> Any:
+    """The one model that the statement "one draw" of `audit_in_sample` is about: fixed, readable,
+    and with a certificate of its own predictions.
+
+    Parameters
+    ----------
+    model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
+    X, y : the rows used for fitting it, all of them
+    certificate : Certificate
+        Of `audit_in_sample`, of this model and these rows.
+
+    Returns
+    -------
+    estimator or Mixture
+        As the model is. An estimator carries the certificate.
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.certificates import audit_in_sample, draw_in_sample, verify
+    >>> from motlm.datasets import make_twonorm
+    >>> X, y = make_twonorm(400, random_state=0)
+    >>> model = LocalMixtureClassifier(0, standardize=False, random_state=0).fit(X, y)
+    >>> certificate = audit_in_sample(model, X, y)
+    >>> drawn = draw_in_sample(model, X, y, certificate)
+    >>> [statement.name for statement in verify(drawn, certificate)]
+    ['one draw']
+    >>> certificate["one draw"].errors == int((drawn.predict(X) != y).sum())
+    True
+    """
+    if not isinstance(certificate, Certificate):
+        raise InputTypeError(
+            f"certificate must be one of audit_in_sample; got a {type(certificate).__name__}."
+        )
+    mixture = mixture_of(model)
+    about = certificate.of("W4")
+    if not about or certificate.seed is None:
+        raise CertificateError(
+            "this certificate has no statement 'one draw' in-sample.", "Use audit_in_sample."
+        )
+    encoded, codes = mixture.encode(X), check_labels(mixture.target, read_targets(X, y))
+    table = Table(encoded, codes, np.ones(len(codes)))
+    drawn = _draw(mixture, table, certificate.seed).mixture
+    if drawn.hash != about[0].model:
+        raise CertificateError(
+            "this certificate is not about a draw from this model with these rows.",
+            "Give the model and the rows that audit_in_sample was given.",
+        )
+    made = replace_mixture(model, drawn)
+    if not isinstance(made, Mixture):
+        made.certificate_ = certificate
+    return made
 
 
 def certify_in_sample(
@@ -135,7 +205,8 @@ def certify_in_sample(
     A few rows are set aside to fix the units of the columns, since the prior must not depend on the
     others. Of the posterior as trained, others of more and less temperature, and of centers that
     are learned or put on training rows (medoids, which cost ln C(m, n) nats), the one with the
-    smallest bound is taken.
+    smallest bound is taken. One model is drawn from it, with a seed fixed beforehand: that model is
+    handed out, and the headline is about its predictions.
 
     Parameters
     ----------
@@ -151,14 +222,16 @@ def certify_in_sample(
     population : str
         What the cases are called in the sentences.
     random_state : int, default=0
-        Seed of the choice of those rows.
+        Seed of the choice of those rows, and of the draw. Fix it before you look at any result.
     sample_weight : None
         Weights are refused.
 
     Returns
     -------
     Certified
-        Its `model` is the estimator with the certified posterior.
+        Its `model` is the one that was drawn. Its `gibbs` has the certified posterior, of which the
+        statement "any rule" is; it predicts by the posterior's means, usually better than the drawn
+        one, but no statement is about that.
 
     Examples
     --------
@@ -193,21 +266,31 @@ def certify_in_sample(
     _, solution, best = min(found, key=lambda one: one[0])
     encoded, codes = fitted.encode(X), check_labels(fitted.target, y)
     made = _use_posterior(best, solution, Fingerprint.of(encoded, codes), trained.table)
-    certifiable = _Certifiable(made, best.risk, solution.kl, best.mass)
-    statements = _state(certifiable, delta, _Words.of(made, tolerance, trained.table, population))
+    certifiable = _Certifiable(made, best.risk, best.table, solution.kl, best.mass)
+    drawn = _draw(made, trained.table, random_state)
+    words = _Words.of(made, tolerance, trained.table, population)
+    shares = {"W4": _HEADLINE, "W1": _SECOND}
+    statements = _state(certifiable, drawn, delta, shares, words)
     protocol = (
         f"in-sample on {len(best.risk.rows)} rows ({len(y) - len(rest)} set aside for units, seed"
         f" {random_state}), {best.centers} centers"
     )
     notes = tuple(note for note in (note_order(X, codes),) if note)
-    checklist = checks_in_sample(_has_points(fitted))
     certificate = Certificate(
-        statements, delta, True, made.hash, protocol, random_state, notes, ISSUER, checklist
+        statements,
+        delta,
+        True,
+        drawn.mixture.hash,
+        protocol,
+        random_state,
+        notes,
+        ISSUER,
+        checks_in_sample(_has_points(fitted)),
     )
     warn_notes(notes, stacklevel=2)
-    certified = replace_mixture(model, made)
-    certified.certificate_ = certificate
-    return Certified(certified, certificate, None, certified)
+    gibbs, fixed = replace_mixture(model, made), replace_mixture(model, drawn.mixture)
+    gibbs.certificate_ = fixed.certificate_ = certificate
+    return Certified(fixed, certificate, fixed, gibbs)
 
 
 # -- the search ------------------------------------------------------------------------------------
@@ -283,7 +366,6 @@ def _use_posterior(
     made = distributions.replace_posterior(best.mixture, solution.posterior, fingerprint)
     provenance = replace(
         made.provenance,
-        objective=solution.objective,
         gibbs_risk=solution.gibbs_risk,
         kl=solution.kl,
         inverse_temperature=solution.inverse_temperature,
@@ -300,8 +382,24 @@ class _Certifiable:
 
     mixture: Mixture
     risk: UnionRisk
+    table: Table  # the same rows
     kl: float
     mass: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """The one model that was drawn."""
+
+    mixture: Mixture
+    draw: Draw
+    seed: int
+
+
+def _draw(mixture: Mixture, table: Table, seed: int) -> _Drawn:
+    """From the posterior of a mixture; the rows are those it applies to."""
+    draw = distributions.draw_model(mixture.posterior, (seed, _STREAM))
+    return _Drawn(count_rows(distributions.fix_draw(mixture, draw), table), draw, seed)
 
 
 @dataclass(frozen=True)
@@ -309,14 +407,15 @@ class _Words:
     loss: str
     population: str
     baseline: tuple[float | None, str]
+    tolerance: float | None
 
     @classmethod
     def of(cls, mixture: Mixture, tolerance: float | None, table: Table, population: str) -> _Words:
         if mixture.target.task != "classification":
-            return cls(f"is off by more than {tolerance:.15g}", population, (None, ""))
+            return cls(f"is off by more than {tolerance:.15g}", population, (None, ""), tolerance)
         counts = np.unique(table.target, return_counts=True)[1]
         share = 1.0 - float(counts.max() / counts.sum())
-        return cls("errs", population, (share, "the majority class"))
+        return cls("errs", population, (share, "the majority class"), None)
 
 
 def _losses(mixture: Mixture, risk: UnionRisk) -> tuple[Array, Array | None]:
@@ -335,44 +434,80 @@ def _losses(mixture: Mixture, risk: UnionRisk) -> tuple[Array, Array | None]:
     return errs, np.clip(ambiguity(omega, losses), 0.0, 1.0)
 
 
-def _state(one: _Certifiable, delta: float, words: _Words) -> tuple[Statement, ...]:
-    """Most of delta for the union loss; the rest for a classifier's silent errors and
-    contradictions.
+def _state(
+    one: _Certifiable, drawn: _Drawn, delta: float, shares: Mapping[str, float], words: _Words
+) -> tuple[Statement, ...]:
+    """The union loss and the one draw, the headline first; a classifier's silent errors and
+    contradictions. Where there are none of the latter, the headline has their shares of delta.
     """
     errs, apart = _losses(one.mixture, one.risk)
-    kinds = [("W1", "any rule", words.loss, errs, delta)]
-    if apart is not None:
+    price = -float(np.log(one.mass))
+    wrong = _errors(drawn.mixture, one.table, words.tolerance)
+    of_draw = {
+        "predictor": "draw",
+        "errors": int(wrong.sum()),
+        # max: a negative ratio would make the bound smaller than what was seen
+        "kl": max(_log_ratio(one, drawn) + price, 0.0),
+        "details": {"seed": float(drawn.seed)},
+        "assumptions": (INDEPENDENT, PRIOR_IN_SAMPLE, SEED),
+        "model": drawn.mixture.hash,
+    }
+    makers: dict[str, tuple[str, str, Array, dict[str, Any]]] = {
+        "W1": ("any rule", words.loss, errs, {}),
+        "W4": ("one draw", words.loss, wrong.astype(float), of_draw),
+    }
+    parts = dict(shares)
+    if apart is None:
+        parts[next(iter(parts))] += 2 * _SMALL
+    else:
         silent = np.clip(errs - apart, 0.0, 1.0)
         contradiction = "shows a contradiction between its local models"
-        kinds = [
-            ("W1", "any rule", words.loss, errs, 0.8 * delta),
-            ("W2", "silent error", "errs without showing a contradiction", silent, 0.1 * delta),
-            ("W3", "ambiguity", contradiction, apart, 0.1 * delta),
-        ]
-    cost, weight = float(one.kl - np.log(one.mass)), one.risk.rows.weight
+        makers["W2"] = ("silent error", "errs without showing a contradiction", silent, {})
+        makers["W3"] = ("ambiguity", contradiction, apart, {})
+        parts |= {"W2": _SMALL, "W3": _SMALL}
+    known: dict[str, Any] = {
+        "n_rows": len(one.risk.rows),
+        "predictor": "gibbs",
+        "kl": float(one.kl + price),
+        "assumptions": (INDEPENDENT, PRIOR_IN_SAMPLE),
+        "rows": "rows used for fitting",
+        "population": words.population,
+        "model": one.mixture.hash,
+    }
     made = []
-    for code, name, loss, values, part in kinds:
-        empirical = float(values @ weight / weight.sum())
-        bound = float(pac_bayes_kl(empirical, cost, len(one.risk.rows), part))
-        baseline = words.baseline if code == "W1" else (None, "")
-        made.append(
-            Statement(
-                code=code,
-                name=name,
-                value=bound,
-                empirical=empirical,
-                n_rows=len(one.risk.rows),
-                delta=part,
-                loss=loss,
-                predictor="gibbs",
-                kl=cost,
-                baseline=baseline[0],
-                baseline_name=baseline[1],
-                flags=flag(bound, baseline),
-                assumptions=(INDEPENDENT, PRIOR_IN_SAMPLE),
-                rows="rows used for fitting",
-                population=words.population,
-                model=one.mixture.hash,
-            )
-        )
+    for code, share in parts.items():
+        name, loss, values, own = makers[code]
+        baseline = words.baseline if code in shares else (None, "")
+        entries = known | own | {"code": code, "name": name, "loss": loss}
+        made.append(_bound(values, share * delta, baseline, entries))
     return tuple(made)
+
+
+def _bound(
+    values: Array, delta: float, baseline: tuple[float | None, str], entries: dict[str, Any]
+) -> Statement:
+    """By PAC-Bayes-kl, from the losses of the rows."""
+    empirical = float(values.mean())
+    value = float(pac_bayes_kl(empirical, entries["kl"], entries["n_rows"], delta))
+    return Statement(
+        value=value,
+        empirical=empirical,
+        delta=delta,
+        baseline=baseline[0],
+        baseline_name=baseline[1],
+        flags=flag(value, baseline),
+        **entries,
+    )
+
+
+def _errors(mixture: Mixture, table: Table, tolerance: float | None) -> Booleans:
+    """The rows on which the predictions of a mixture err."""
+    answers = np.concatenate([view.answer for view in mixture.views(table.X)])
+    if mixture.target.task == "classification":
+        return np.asarray(mixture.target.code(answers) != table.target)
+    assert tolerance is not None
+    return np.asarray(~(np.abs(answers - table.target) <= tolerance))
+
+
+def _log_ratio(one: _Certifiable, drawn: _Drawn) -> float:
+    return distributions.log_ratio(drawn.draw, one.mixture.posterior, one.risk.prior)

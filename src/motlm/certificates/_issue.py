@@ -32,11 +32,11 @@ class Certified:
     Attributes
     ----------
     model : the fitted estimator, or pipeline
-        Most statements are about it and its `predict`.
+        The headline is about it and its `predict`.
     certificate : Certificate
     drawn : estimator or None
         The one model drawn from the certified distribution, of the statement "one draw"; None where
-        there is no such statement.
+        there is no such statement. In-sample it is the model itself.
     gibbs : estimator or None
         The distribution of the statement "any rule", as an estimator; None where there is no such
         statement.

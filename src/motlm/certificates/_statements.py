@@ -36,7 +36,7 @@ class Statement:
     Attributes
     ----------
     code : str
-        "C1" to "C6" of classification, "R1" to "R3" of regression, "W1" to "W3" in-sample.
+        "C1" to "C6" of classification, "R1" to "R3" of regression, "W1" to "W4" in-sample.
     name : str
         As in `spend` of `certify`: "hold-out", "any rule" and so on.
     value : float or None
@@ -93,7 +93,7 @@ class Statement:
     of future cases ...
     """
 
-    code: str  # "C1" to "C6", "R1" to "R3", "W1" to "W3"
+    code: str  # "C1" to "C6", "R1" to "R3", "W1" to "W4"
     name: str
     value: float | None
     empirical: float | None

@@ -75,6 +75,12 @@ def _refuse_prior_of_rows(mixture: Mixture) -> None:
     """Priors, metrics and columns that depend on the rows used for fitting."""
     provenance, geometry = mixture.provenance, mixture.geometry
     units_from = provenance.units_from
+    if provenance.objective is None:
+        raise CertificateError(
+            "the model was not fitted as it is, but made from a fitted one by certify or"
+            " certify_in_sample, so that its centers and units may depend on the rows.",
+            "Give the model as fit returned it, or quote the certificate that it has.",
+        )
     if units_from == "rows" or (mixture.target.scaled and units_from != "given"):
         raise CertificateError(
             "the model has taken its units from the rows used for fitting (standardize=True, or a"

@@ -171,6 +171,14 @@ def _one_draw(one: Statement) -> str:
     return f"{_share_of_cases(one, which)} Redrawing it voids this certificate."
 
 
+def _one_draw_in_sample(one: Statement) -> str:
+    which = f" with seed {one.details['seed']:.0f}"
+    return (
+        f"{_share_of_cases(one, which)} The distribution was fitted to those rows, which the bound"
+        " accounts for; redrawing or refitting voids this certificate."
+    )
+
+
 def _gain(one: Statement) -> str:
     if (one.value or 0.0) <= 0:
         return f"no gain over {one.baseline_name} is certified on {one.population}."
@@ -234,4 +242,5 @@ _WORDS: dict[str, Callable[[Statement], str]] = {
     "W1": _any_rule,
     "W2": _share_of_cases,
     "W3": _share_of_cases,
+    "W4": _one_draw_in_sample,
 }
