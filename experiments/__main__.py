@@ -142,6 +142,11 @@ def parser() -> argparse.ArgumentParser:
         "--quick", action="store_true", help="coverage: 100 sets for each case instead of 1000"
     )
     about.add_argument(
+        "--only",
+        choices=tuple(coverage.PARTS),
+        help="coverage: the statements of certify and audit, or those without a split",
+    )
+    about.add_argument(
         "--results",
         type=Path,
         default=None,
@@ -181,7 +186,7 @@ def _run_apart(
                 )
             else:
                 failed += coverage.main(
-                    options.results, options.output, options.jobs, options.quick
+                    options.results, options.output, options.jobs, options.quick, options.only
                 )
     except KeyboardInterrupt:
         print("\nstopped; results are kept, and the same command continues there.", file=sys.stderr)

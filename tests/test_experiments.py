@@ -385,13 +385,14 @@ def test_coverage_goes_on(
     ]
     command.main(arguments)
     first = (tmp_path / "c.csv").read_text()
-    assert "[3/3]" in capsys.readouterr().err
+    assert "[6/6]" in capsys.readouterr().err
     command.main(arguments)
     captured = capsys.readouterr()
     assert (tmp_path / "c.csv").read_text() == first
     assert not captured.err
     assert "C1 hold-out" in captured.out
     assert "W1 whole sample" in (tmp_path / "coverage_05.md").read_text()
+    assert coverage.IN_SAMPLE in (tmp_path / "coverage_05.md").read_text()
     assert "R3 intervals, all" in (tmp_path / "coverage_25.md").read_text()
     assert "core component" in (tmp_path / "coverage_controls.md").read_text()
 
