@@ -6,21 +6,28 @@ from __future__ import annotations
 
 import sys
 
+from ._signals import INTERRUPTED, LINE, begin, end, work
+
 __all__ = ["main"]
 
-_ERROR, _INTERRUPTED = 2, 130  # exit codes, as in _group, which needs click
+_ERROR = 2  # exit code, as in _group, which needs click
 
 
 def main() -> None:
-    """The entry point of the command `motlm`."""
+    """The entry point of the command `motlm`. It imports all the rest."""
+    begin()
     try:
-        _run()
+        code = _run()
     except KeyboardInterrupt:
-        print("motlm: interrupted", file=sys.stderr)
-        sys.exit(_INTERRUPTED)
+        end()
+        print(LINE, file=sys.stderr)
+        code = INTERRUPTED
+    end()
+    sys.exit(code)
 
 
-def _run() -> None:
+def _run() -> int:
+    """The exit code."""
     try:
         from ._commands import motlm
     except ImportError as error:
@@ -30,5 +37,10 @@ def _run() -> None:
             f"the command line needs click, rich and pandas: pip install 'motlm[cli]' ({error})",
             file=sys.stderr,
         )
-        sys.exit(_ERROR)
-    motlm.main(prog_name="motlm")
+        return _ERROR
+    work()
+    try:
+        motlm.main(prog_name="motlm")
+    except SystemExit as stopped:
+        return stopped.code if isinstance(stopped.code, int) else 0
+    return 0

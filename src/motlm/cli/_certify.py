@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..certificates import audit
-from ._errors import CommandError, show_message
+from ._errors import CommandError, ignore_warnings, show, show_message
 from ._models import load_model, open_source, outcomes_for, rows_for, source_rows
 from ._options import (
     data_argument,
@@ -64,9 +64,13 @@ def certify(**given: Any) -> None:
     text = source_rows(source)
     y, _ = outcomes_for(model, text, options.target)
     X, _ = rows_for(model, text, source.name)
-    certificate = audit(model, X, y, delta=options.delta, population=options.population)
+    with ignore_warnings():  # rows_for has noted unknown categories
+        certificate = audit(model, X, y, delta=options.delta, population=options.population)
     if options.save:
         model.certificate_ = certificate
         model.save(options.model_path)
         show_message(f"certificate saved in {options.model_path}")
-    click.echo(json.dumps(certificate.to_dict()) if options.as_json else str(certificate))
+    if options.as_json:
+        click.echo(json.dumps(certificate.to_dict()))
+    else:
+        show(str(certificate))

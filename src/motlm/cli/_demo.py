@@ -11,6 +11,7 @@ from ..certificates import certify
 from ..datasets import make_clf_case2
 from ..estimators import LocalMixtureClassifier
 from ..explanations import explain_global
+from ._errors import show
 from ._options import FILE, force_option, json_option
 from ._output import check_outputs, echo_json, require_report
 from ._summary import summarize
@@ -47,6 +48,6 @@ def demo(output: Path, as_json: bool, force: bool) -> None:
         content = {"model": str(saved), "report": str(page), "explanation": explanation.to_dict()}
         echo_json({**content, "certificate": certificate.to_dict()})
         return
-    click.echo(summarize(model, explanation, frame, "target", "the rows"))
-    click.echo(certificate.headline.sentence)
-    click.echo(f"model:  {saved}\nreport: {page}")
+    show(summarize(model, explanation, frame, "target", "the rows"))
+    show(certificate.headline.sentence)
+    show(f"model:  {saved}\nreport: {page}")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ..errors import (
+    CertificateWarning,
     EmptyLocalityWarning,
     IdentifierWarning,
     MotlmError,
@@ -25,6 +26,8 @@ __all__ = [
     "TableError",
     "describe",
     "ignore_warnings",
+    "printable",
+    "show",
     "show_message",
     "show_warnings",
 ]
@@ -38,9 +41,11 @@ class CommandError(MotlmError):
     """Options, models or output files that a command cannot work with."""
 
 
+_LONGEST = 2000  # characters of an error, in which names and values may be of any length
 # Instead of the library's own advice, which is about Python; the first type that fits counts.
 _ADVICE: dict[type[MotlmError | MotlmWarning], str] = {
     StoppedEarlyWarning: "",
+    CertificateWarning: "motlm certify --save certifies the model anew.",
     EmptyLocalityWarning: "Ask for fewer with --localities.",
     TooManyLocalitiesError: "Give a smaller number to --localities.",
     TrainingRowsError: (
@@ -51,14 +56,33 @@ _ADVICE: dict[type[MotlmError | MotlmWarning], str] = {
 }
 
 
+def printable(text: str) -> str:
+    """Text for a terminal: control characters, which names and values of a table may contain, are
+    written as in Python.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode()
+        for one in text
+    )
+
+
+def show(text: str) -> None:
+    """Print a result for people to standard output."""
+    click.echo(printable(text))
+
+
 def show_message(text: str) -> None:
     """Print a message to standard error; standard output is for results."""
-    click.echo(text, err=True)
+    click.echo(printable(text), err=True)
 
 
 def describe(problem: BaseException) -> str:
-    """An error or a warning in one line."""
-    return " ".join(line.strip() for line in _text(problem).splitlines() if line.strip())
+    """An error or a warning in one line, of bounded length."""
+    words = " ".join(line.strip() for line in _text(problem).splitlines() if line.strip())
+    half = _LONGEST // 2
+    return words if len(words) <= _LONGEST else f"{words[:half]} .. {words[-half:]}"
 
 
 def _text(problem: BaseException) -> str:

@@ -15,7 +15,7 @@ from ..explanations import Counterfactual, counterfactual, explain_local
 from ..mixture import Mixture
 from ._calibrate import probabilities
 from ._columns import column_of, read_rows
-from ._errors import CommandError, ignore_warnings
+from ._errors import CommandError, ignore_warnings, show
 from ._models import load_model, notes_of, open_source, rows_for, source_rows
 from ._options import data_argument, json_option, model_argument, parse_names, require_finite
 from ._output import echo_json
@@ -82,13 +82,13 @@ def explain(**given: Any) -> None:
         }
         echo_json({**explanation.to_dict(), **more})
         return
-    click.echo(str(explanation))
+    show(str(explanation))
     if shares:
-        click.echo(
+        show(
             ", ".join(f"probability of {label}: {share:.3g}" for label, share in shares.items())
         )
     if change is not None:
-        click.echo(f"what would change it: {change}")
+        show(f"what would change it: {change}")
 
 
 def _check(options: _Options, mixture: Mixture) -> None:

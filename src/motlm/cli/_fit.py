@@ -17,7 +17,7 @@ from ..explanations import explain_global
 from ..inputs import Columns, TableNotes
 from ._calibrate import calibrate
 from ._columns import column_of, read_rows, refuse_missing_columns
-from ._errors import CommandError, TableError, ignore_warnings, show_message
+from ._errors import CommandError, TableError, ignore_warnings, show, show_message
 from ._models import open_source, refuse_unreadable, source_rows
 from ._options import (
     FILE,
@@ -203,7 +203,13 @@ def _check(options: _Options) -> None:
 
 
 def _check_columns(options: _Options, text: pd.DataFrame) -> None:
-    """The columns that options name must be there."""
+    """All columns must have names, and those that options name must be there."""
+    if "" in text.columns:
+        place = text.columns.tolist().index("") + 1
+        raise TableError(
+            f"{options.data} has a column without a name (number {place}); name it in the header,"
+            " or delete it."
+        )
     named = [(name, "--drop") for name in options.drop]
     named += [(name, "--categories") for name in options.categories]
     if options.weights is not None:
@@ -300,14 +306,24 @@ def _show(options: _Options, fitted: _Fitted, n_rows: int) -> None:
             }
         )
         return
-    click.echo(summarize(model, explanation, fitted.X, options.target, "the sealed rows"))
+    show(summarize(model, explanation, fitted.X, options.target, "the sealed rows"))
     if options.points is None and options.localities == "auto" and not model.localities_:
-        click.echo(
+        show(
             "localities gave no improvement on held-out rows; --localities 2 searches for two,"
             " --points clients.csv gives typical cases"
         )
-    click.echo(f"\n{name} on {len(fitted.y)} sealed rows: {score:.4g}")
+    show(f"\n{name} on {len(fitted.y)} sealed rows: {score:.4g}")
     if fitted.certificate is None:
-        click.echo("no certificate: it needs rows without weights")
+        show("no certificate: it needs rows without weights")
     else:
-        click.echo(fitted.certificate.headline.sentence)
+        show(fitted.certificate.headline.sentence)
+        show(_open_checks(fitted.certificate))
+
+
+def _open_checks(certificate: Certificate) -> str:
+    """What a person has still to check, by the keys of the checklist."""
+    keys = [check.key for check in certificate.checklist if not check.ticked]
+    return (
+        f"to be checked by a person before it is quoted: {', '.join(keys)} (the report, and motlm"
+        " certify, have the list)"
+    )

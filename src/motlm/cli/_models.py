@@ -42,7 +42,9 @@ def source_rows(source: Source) -> pd.DataFrame:
     """All rows of a table, as text; there must be some."""
     text = read_text(source)
     if text.empty:
-        raise TableError(f"{source.name} has no rows.")
+        raise TableError(
+            f"{source.name} has no rows; write at least one below the row of names."
+        )
     return text
 
 

@@ -18,14 +18,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
+from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 import pandas as pd
 
 from ..datasets import KeelFormatError, read_keel
 from ..errors import MotlmError
-from ._dialect import Dialect, detect, refuse_duplicates
+from ._dialect import LONGEST_LINE, Dialect, detect, open_rows, refuse_duplicates
 from ._errors import TableError
 
 __all__ = ["Source", "TableError", "open_table", "read_chunks", "read_text"]
@@ -33,6 +34,13 @@ __all__ = ["Source", "TableError", "open_table", "read_chunks", "read_text"]
 _KINDS = {".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".dat": "keel"}
 _EXTRA = "\0extra"  # name of the column of values beyond the header
 _ALL_ROWS = 10**6  # at a time, where a whole table is read
+_SMALL, _GROWTH = 2**26, 200  # bytes that any packed file may unpack to, and so many times its size
+_DAMAGED = " (it is damaged, or its name has the ending of another format)"
+_IN_TEXT = (
+    " (lines are counted below the header); correct it: close its quotes, and quote values that"
+    " contain the delimiter."
+)
+_LONGEST = 2**17  # characters of a value, as many as Python's csv takes
 
 
 @dataclass(frozen=True)
@@ -92,12 +100,35 @@ def _copy(stream: IO[bytes], name: str) -> Iterator[Source]:
             shutil.copyfileobj(stream, copy, 2**20)
         if _start_of(path).startswith(b"\x1f\x8b"):
             packed, path = path, Path(folder) / "unpacked"
-            try:
-                with gzip.open(packed, "rb") as unpacked, path.open("wb") as copy:
-                    shutil.copyfileobj(unpacked, copy, 2**20)
-            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                raise TableError(f"{name} could not be unpacked: {error}.") from error
+            _unpack(packed, path, name)
         yield Source(path, name, _kind_of(_start_of(path)))
+
+
+def _unpack(packed: Path, path: Path, name: str) -> None:
+    left = _most_bytes(packed)
+    try:
+        with gzip.open(packed, "rb") as source, path.open("wb") as copy:
+            while part := source.read(2**20):
+                left -= len(part)
+                if left < 0:
+                    raise _too_large(name)
+                copy.write(part)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise TableError(
+            f"{name} could not be unpacked: {error}; it is damaged, or not gzipped."
+        ) from error
+
+
+def _most_bytes(packed: Path) -> int:
+    """To which a packed file may grow; tables are seldom packed by more than a factor of 20."""
+    return _SMALL + _GROWTH * packed.stat().st_size
+
+
+def _too_large(name: str) -> TableError:
+    return TableError(
+        f"{name} unpacks to more than {_GROWTH} times its size, as hostile files do; if it is"
+        " yours, unpack it first."
+    )
 
 
 def _start_of(path: Path) -> bytes:
@@ -125,7 +156,7 @@ def read_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
 
 
 @contextmanager
-def _parser_errors(name: str) -> Iterator[None]:
+def _parser_errors(name: str, advice: str = _DAMAGED) -> Iterator[None]:
     """Around calls of other packages' parsers: whatever they raise is a fault of the file."""
     try:
         yield
@@ -136,14 +167,14 @@ def _parser_errors(name: str) -> Iterator[None]:
     except (MotlmError, MemoryError):
         raise
     except Exception as error:
-        raise TableError(f"{name} could not be read: {error}") from error
+        raise TableError(f"{name} could not be read: {error}{advice}") from error
 
 
-def _parts(parts: Iterable[Any], name: str) -> Iterator[Any]:
+def _parts(parts: Iterable[Any], name: str, advice: str = _DAMAGED) -> Iterator[Any]:
     """The parts that another package's parser reads."""
     iterator = iter(parts)
     while True:
-        with _parser_errors(name):
+        with _parser_errors(name, advice):
             part = next(iterator, None)
         if part is None:
             return
@@ -153,38 +184,72 @@ def _parts(parts: Iterable[Any], name: str) -> Iterator[Any]:
 # -- formats ---------------------------------------------------------------------------------------
 
 
+class _Checked:
+    """A text stream that refuses a line without end, which pandas would read into memory."""
+
+    def __init__(self, stream: TextIO, name: str) -> None:
+        self.stream, self.name, self.length = stream, name, 0
+
+    def read(self, size: int = -1) -> str:
+        part = self.stream.read(size)
+        end = max(part.rfind("\n"), part.rfind("\r"))
+        self.length = len(part) - end - 1 if end >= 0 else self.length + len(part)
+        if self.length > LONGEST_LINE:
+            raise TableError(
+                f"{self.name} has a line of more than {LONGEST_LINE} characters; give a table with"
+                " one row in each line."
+            )
+        return part
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stream)
+
+
 def _read_csv(source: Source, size: int) -> Iterator[pd.DataFrame]:
     dialect = source.dialect
-    with _parser_errors(source.name):
-        reader = pd.read_csv(
-            source.path,
-            sep=dialect.delimiter,
-            encoding=dialect.encoding,
-            dtype=str,
-            keep_default_na=False,
-            skipinitialspace=True,
-            index_col=False,
-            header=None,
-            skiprows=dialect.n_lines,
-            names=[*dialect.names, _EXTRA],
-            chunksize=size,
-            on_bad_lines="error",
-            skip_blank_lines=True,
-        )
-    empty = True
-    with reader:
-        for chunk in _parts(reader, source.name):
-            empty = False
-            extra = chunk.pop(_EXTRA).fillna("") != ""
-            if extra.any():
-                row, count = int(chunk.index[extra][0]), len(dialect.names)
-                raise TableError(
-                    f"{source.name}: row {row} has more values than the header has names ({count})."
-                )
-            # the last values of a row that is too short are missing
-            yield chunk.fillna("").reset_index(drop=True)
+    with open_rows(source.path, dialect, source.name) as stream:
+        with _parser_errors(source.name):
+            reader = pd.read_csv(
+                _Checked(stream, source.name),
+                sep=dialect.delimiter,
+                dtype=str,
+                keep_default_na=False,
+                skipinitialspace=True,
+                index_col=False,
+                header=None,
+                names=[*dialect.names, _EXTRA],
+                chunksize=size,
+                on_bad_lines="error",
+                skip_blank_lines=True,
+            )
+        empty = True
+        with reader:
+            for chunk in _parts(reader, source.name, _IN_TEXT):
+                empty = False
+                yield _complete(chunk, source)
     if empty:
         yield pd.DataFrame({name: pd.Series(dtype=str) for name in dialect.names})
+
+
+def _complete(chunk: pd.DataFrame, source: Source) -> pd.DataFrame:
+    """Rows as wide as the header; the last values of a row that is too short are missing."""
+    extra = chunk.pop(_EXTRA).fillna("") != ""
+    if extra.any():
+        row, count = int(chunk.index[extra][0]), len(source.dialect.names)
+        raise TableError(
+            f"{source.name}: row {row} has more values than the header has names ({count});"
+            " correct it, or quote values that contain the delimiter."
+        )
+    chunk = chunk.fillna("")
+    for name in chunk.columns:
+        length = chunk[name].str.len()
+        if length.max() > _LONGEST:
+            raise TableError(
+                f"{source.name}, row {int(length.idxmax())}: a value of column {name!r} has"
+                f" {int(length.max())} characters, more than {_LONGEST}; shorten it, or close its"
+                " quote."
+            )
+    return chunk.reset_index(drop=True)
 
 
 def _read_parquet(source: Source, size: int) -> Iterator[pd.DataFrame]:
@@ -214,6 +279,11 @@ def _to_pandas(table: Any) -> pd.DataFrame:
 
 def _read_excel(source: Source, size: int) -> Iterator[pd.DataFrame]:
     with _parser_errors(source.name):
+        if is_zipfile(source.path):
+            with ZipFile(source.path) as packed:
+                size_unpacked = sum(one.file_size for one in packed.infolist())
+            if size_unpacked > _most_bytes(source.path):
+                raise _too_large(source.name)
         frame = pd.read_excel(source.path, dtype=object)
     return _slices(_as_text(frame, source.name), size)
 
