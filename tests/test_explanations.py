@@ -22,6 +22,7 @@ from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
 from motlm.explanations import counterfactual, explain_global, explain_local
 from motlm.explanations._projection import Domain
 from motlm.geometry import GivenCenters, Locus
+from motlm.tables import number
 
 QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
 POINTS = [[-1.0, 0.0], [1.0, 0.0]]
@@ -148,9 +149,11 @@ def test_a_row_in_words(fitted) -> None:
         applies = [one["applies"] for one in row.models]
         assert applies[-1] == (not any(applies[:-1]))
         text = str(row)
-        assert f"decided by {row.model_name} ({row.reason})" in text
+        assert f"decided by {row.decided_by} ({row.reason})" in text
         if row.model_used == n:
             assert row.reason == "no locality contains the row"
+            assert "decided by the exterior model (" in text
+            assert "the exterior model gives " in text
         elif row.model_used < 0:
             assert "the mean of their scores is used" in row.reason
         elif sum(applies) == 1:
@@ -242,6 +245,19 @@ def test_the_certificate_is_shown() -> None:
     assert explanation.certificate is certificate
     assert certificate.headline.sentence in str(explanation)
     assert explanation.to_dict()["certificate"]["statements"][0]["code"] == "C1"
+
+
+def test_no_minus_before_a_zero() -> None:
+    """Whole numbers that were rounded up to zero."""
+    assert number(-0.0) == number(np.float64(-0.0)) == "0"
+    assert number(-0.25) == "-0.25"
+    X = np.array([[-3.0], [-2.0], [-1.0], [0.0], [1.0], [2.0]] * 10)
+    y = np.where(X[:, 0] > -0.5, 1, -1)
+    model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
+    found = counterfactual(model, [-1.0], integer=["x0"])
+    assert found.after["x0"] == 0.0
+    assert not np.signbit(found.after["x0"])
+    assert "to 0" in str(found)
 
 
 def test_tables_json_and_notebooks(table, mixed) -> None:

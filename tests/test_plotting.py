@@ -335,7 +335,7 @@ def test_contributions_of_a_row(wide) -> None:
     one = display.explanation
     assert display.names[-1] == "28 other features"
     assert one.base + display.values.sum() == pytest.approx(one.score)
-    assert display.ax_.get_title() == f"decided by {one.model_name}: {one.reason}"
+    assert display.ax_.get_title() == f"decided by {one.decided_by}: {one.reason}"
     no_overlap(display)
     again = ContributionsDisplay.from_explanation(explain_local(fitted, X[:1])[0], max_features=40)
     no_overlap(again)

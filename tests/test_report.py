@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
 from motlm.datasets import make_clf_case2
+from motlm.errors import UnknownCategoryWarning
 from motlm.explanations import counterfactual, explain_local
 from motlm.geometry import Locus
 from motlm.report import render
@@ -332,7 +333,7 @@ def test_a_person_can_use_it(tmp_path: Path) -> None:
     """
     out = open_page(page, script, tmp_path)
     assert out["first"] == out["again"] != out["second"]
-    assert re.match("(yes|no), decided by (locality [012]|exterior)", out["first"])
+    assert re.match("(yes|no), decided by (locality [012]|the exterior model)", out["first"])
     assert out["empty"] == "age: give a number."
     if out["used"] is not None:  # the change does what it says
         assert out["used"].split(",")[0] != out["label"].split(",")[0]
@@ -461,6 +462,13 @@ def test_what_the_first_screen_says(tmp_path: Path) -> None:
     assert (
         "carries no certificate" in render(model.fit(X, y), X, y, tmp_path / "r.html").read_text()
     )
+
+
+def test_an_unknown_category_is_told_once(tmp_path: Path) -> None:
+    model, frame, y = fit_three("classifier")
+    with pytest.warns(UnknownCategoryWarning) as caught:
+        render(model, frame.assign(region="east"), y, tmp_path / "r.html")
+    assert len(caught) == 1
 
 
 def test_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def number(value: Any, digits: int = 4) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, (float, np.floating)):
-        return "" if not np.isfinite(value) else f"{value:.{digits}g}"
+        return "" if not np.isfinite(value) else f"{value + 0.0:.{digits}g}"  # 0 for -0
     return "" if value is None else str(value)
 
 

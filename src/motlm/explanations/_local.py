@@ -130,8 +130,13 @@ class RowExplanation:
         ]
 
     @property
+    def decided_by(self) -> str:
+        """`model_name` in a sentence: "locality 0", or "the exterior model"."""
+        return _in_a_sentence(self.model_name)
+
+    @property
     def _headline(self) -> str:
-        decided = f"decided by {self.model_name} ({self.reason})"
+        decided = f"decided by {self.decided_by} ({self.reason})"
         return f"row {self.row}: {number(self.prediction)}, {decided}"
 
     def __str__(self) -> str:
@@ -430,9 +435,13 @@ def _reason(containing: int, used: int, n: int) -> str:
     return f"its center is the nearest of the {containing} localities that contain the row"
 
 
+def _in_a_sentence(name: str) -> str:
+    return "the exterior model" if name == "exterior" else name
+
+
 def _gives(model: Mapping[str, Any]) -> str:
     """What a model that applies gives: its answer, and the score if that is something else."""
-    text = f"{model['model']} gives {number(model['answer'])}"
+    text = f"{_in_a_sentence(model['model'])} gives {number(model['answer'])}"
     if model["answer"] == model["score"]:
         return text
     return f"{text} (score {number(model['score'])})"

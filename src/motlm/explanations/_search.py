@@ -129,7 +129,7 @@ class Search:
         row, moved = changed.copy(), self.free & (point != begin)
         row[moved] = point[moved] / self.factor[moved] + self.origin[moved]
         whole = [j for j in self.limits.whole if self.free[j]]
-        row[whole] = np.rint(row[whole])
+        row[whole] = np.rint(row[whole]) + 0.0  # 0 for -0
         return row
 
     # -- categories

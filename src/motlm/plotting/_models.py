@@ -15,6 +15,7 @@ from ..certificates import prediction_interval, standing
 from ..errors import CertificateWarning, InputError, InputTypeError
 from ..explanations import RowExplanation, explain_local
 from ..mixture import Mixture, View, mixture_of
+from ..tables import number
 from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside, model_names, short
 
 __all__ = ["CoefficientsDisplay", "ContributionsDisplay", "RegressionDisplay"]
@@ -418,7 +419,7 @@ class ContributionsDisplay:
         for row, value in ((0, one.base), (shown + 1, one.score)):
             ax.plot(value, row, marker="D", color="black", markersize=7)
             ax.annotate(
-                f"{value:.4g}",
+                _value(value),
                 (value, row),
                 xytext=(8, 0),
                 textcoords="offset points",
@@ -439,10 +440,10 @@ class ContributionsDisplay:
         if low - room < 0.0 < high + room:
             ax.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
         ax.set_xlabel(one.score_label)
-        ax.set_title(f"decided by {one.model_name}: {one.reason}", fontsize=10)
+        ax.set_title(f"decided by {one.decided_by}: {one.reason}", fontsize=10)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
 def _value(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else short(str(value), 20)
+    return number(value) if isinstance(value, float) else short(str(value), 20)

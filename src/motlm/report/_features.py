@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import AnyArray, Booleans
 from ..inputs import Group
-from ..tables import item
+from ..tables import item, number
 
 __all__ = ["FEW", "describe", "summarize"]
 
@@ -38,7 +38,7 @@ def describe(group: Group, values: AnyArray, exact: bool) -> dict[str, Any]:
     if whole:
         low, middle, high = np.floor(low), np.rint(middle), np.ceil(high)
     digits = 12 if exact else 6
-    low, middle, high = (float(f"{value:.{digits}g}") for value in (low, middle, high))
+    low, middle, high = (float(f"{value:.{digits}g}") + 0.0 for value in (low, middle, high))
     return {"name": group.name, "usual": middle, "low": low, "high": high, "whole": whole}
 
 
@@ -59,7 +59,7 @@ def summarize(
 def _summary(group: Group, values: AnyArray) -> str:
     if group.levels is None:
         low, middle, high = np.quantile(np.asarray(values, dtype=float), _CENTRAL)
-        return f"{middle:.4g} ({low:.4g} to {high:.4g})"
+        return f"{number(middle)} ({number(low)} to {number(high)})"
     names, counts = np.unique([str(item(value)) for value in values], return_counts=True)
     order = np.argsort(-counts, kind="stable")[:_FREQUENT]
     return ", ".join(f"{names[k]} {counts[k] / len(values):.0%}" for k in order)

@@ -90,7 +90,8 @@
 
   const isBad = (f) => f.levels === null
     && (inputs[f.name].value === "" || !Number.isFinite(Number(inputs[f.name].value)));
-  const nameOf = (used) => used < 0 ? "several localities together" : names[used];
+  const nameOf = (used) => used < 0 ? "several localities together"
+    : used < n ? names[used] : "the exterior model";
 
   function answer() {
     const place = document.getElementById("answer"), result = document.getElementById("result");
