@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "motlm"
 PICTURE = Path(__file__).parent / "pictures" / "modules.svg"
 LAYERS = {  # from the bottom to the top
     "numerics": "limits special lookup membership losses combinations divergence bounds",
-    "rows and distributions": "frames units inputs rows fingerprints posterior",
+    "rows and distributions": "frames units inputs rows sketches fingerprints posterior",
     "objective": "metrics geometry objective",
     "search": "starts optimize reproduction watch strengths search",
     "fitted model": "overlap targets localities routine mixture",

@@ -41,6 +41,7 @@ LINE = [
     "divergence",
     "posterior",
     "rows",
+    "sketches",
     "fingerprints",
     "frames",
     "units",

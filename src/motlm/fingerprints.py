@@ -9,16 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaincinv
 from scipy.stats import binom
 
 from ._typing import AnyArray, Array, Booleans
-from .rows import mix
+from .sketches import Sketch, hash_column
 
 __all__ = ["Fingerprint", "row_keys"]
 
 SIZE = 4096  # hashes that are kept; of more rows those with the smallest ones, a random sample
-_CHANCE = 1e-3  # of a false alarm, where rows repeat anyway
+SKETCHES = 4  # tables of which near-copies are recognized: the last ones that were joined
+_CHANCE = 1e-5  # of a false alarm, where rows repeat anyway
+_MARGIN = 1e-4  # probability that rows repeat more often than is assumed from their pairs
+_RARE = 1e-3  # equal rows that may be expected of columns whose rows cannot be equal by chance
 _DROPPED = 7  # last bits of a float32 that are rounded away: some five digits are looked at
+_RESOLVED = 1e-4  # probability that two numbers of more digits agree in those
 
 
 def row_keys(X: Array, target: Array | None = None) -> AnyArray:
@@ -27,15 +32,16 @@ def row_keys(X: Array, target: Array | None = None) -> AnyArray:
     """
     key = np.zeros(len(X), dtype=np.uint64)
     for j in range(X.shape[1] + (target is not None)):
-        column = np.asarray(X[:, j] if j < X.shape[1] else target, dtype=np.float64)
-        with np.errstate(over="ignore"):
-            bits = (column.astype(np.float32) + np.float32(0.0)).view(
-                np.uint32
-            )  # + 0.0 turns -0.0 into 0.0
-        bits = (bits + np.uint32(1 << (_DROPPED - 1))) >> np.uint32(_DROPPED)
-        odd = mix(np.array([j + 1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
-        key = mix((key ^ bits.astype(np.uint64)) * odd)
+        key = hash_column(key, _digits(X[:, j] if j < X.shape[1] else target), j)
     return key
+
+
+def _digits(column: Array | None) -> AnyArray:
+    """Some five digits of numbers, as bits."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = np.asarray(column, dtype=np.float64).astype(np.float32)
+    bits = (single + np.float32(0.0)).view(np.uint32)  # + 0.0 turns -0.0 into 0.0
+    return ((bits + np.uint32(1 << (_DROPPED - 1))) >> np.uint32(_DROPPED)).astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,22 +54,25 @@ class Fingerprint:
     pairs: float  # of rows that are equal
     target_mean: float
     target_scale: float
+    sketches: tuple[Sketch, ...] = ()  # none in files of before schema 4
 
     @classmethod
     def of(cls, X: Array, target: Array) -> Fingerprint:
-        keys, counts = np.unique(row_keys(X, target), return_counts=True)
+        every = row_keys(X, target)
+        keys, counts = np.unique(every, return_counts=True)
         return cls(
             keys[:SIZE],
             len(target),
             len(keys),
-            float((counts * (counts - 1.0)).sum() / 2.0),
+            _count_pairs(counts),
             float(np.mean(target)),
             float(np.std(target)),
+            (Sketch.of(X, target, every),),
         )
 
     def join(self, other: Fingerprint) -> Fingerprint:
         """Of the rows of both; mean and deviation of the target, and how often rows are equal, stay
-        those of this one.
+        those of this one. Near-copies are recognized of the last tables.
         """
         keys = np.union1d(self.keys, other.keys)
         whole = self.n_distinct <= SIZE and other.n_distinct <= SIZE
@@ -78,6 +87,7 @@ class Fingerprint:
             self.pairs,
             self.target_mean,
             self.target_scale,
+            _unite(self.sketches, other.sketches),
         )
 
     def recognize(self, keys: AnyArray) -> tuple[Booleans, Booleans]:
@@ -90,16 +100,22 @@ class Fingerprint:
         )
         return np.isin(keys, self.keys) & checkable, checkable
 
-    def coincidences(self, keys: AnyArray, n_checkable: int) -> int:
-        """How many of so many fresh rows may equal one of these by chance, from how often rows are
-        equal in both tables.
+    def coincidences(self, X: Array, target: Array, n_checkable: int) -> int:
+        """How many of so many fresh rows may equal one of these by chance.
+
+        A fresh row equals one of n rows with probability n sum_c p_c q_c at most, and that is at
+        most n sqrt(sum_c p_c^2 sum_c q_c^2), whose sums are how often two rows of one table are
+        equal. Where no two are, it may still happen, unless the columns have too many digits.
         """
-        counts = np.unique(keys, return_counts=True)[1]
-        possible = self.n_rows * (self.n_rows - 1.0) / 2.0 + len(keys) * (len(keys) - 1.0) / 2.0
-        equal = self.pairs + float((counts * (counts - 1.0)).sum() / 2.0)
-        if equal == 0.0 or n_checkable == 0:
+        counts = np.unique(row_keys(X, target), return_counts=True)[1]
+        pairs = _count_pairs(counts)
+        if n_checkable == 0:
             return 0
-        return int(binom.isf(_CHANCE, n_checkable, -np.expm1(-self.n_rows * equal / possible)))
+        if pairs == self.pairs == 0.0 and self.n_rows * _expect_equal(X, target) < _RARE:
+            return 0
+        mean = self.n_rows * np.sqrt(_equal_rate(self.pairs, self.n_rows))
+        hit = -np.expm1(-mean * np.sqrt(_equal_rate(pairs, len(X))))
+        return int(binom.isf(_CHANCE, n_checkable, hit))
 
     def same_rows(self, keys: AnyArray) -> bool:
         """Whether these are the rows, all of them and no others."""
@@ -109,3 +125,47 @@ class Fingerprint:
             and len(distinct) == self.n_distinct
             and np.array_equal(distinct[:SIZE], self.keys)
         )
+
+
+def _count_pairs(counts: AnyArray) -> float:
+    """Pairs of equal rows, from how many rows are equal."""
+    return float((counts * (counts - 1.0)).sum() / 2.0)
+
+
+def _equal_rate(pairs: float, n_rows: int) -> float:
+    """How often two rows are equal, with a margin for few pairs."""
+    possible = n_rows * (n_rows - 1.0) / 2.0
+    return min(1.0, float(gammaincinv(pairs + 1.0, 1.0 - _MARGIN)) / possible) if possible else 1.0
+
+
+def _expect_equal(X: Array, target: Array) -> float:
+    """The number of these rows to expect that equal another row, from how often numbers of each
+    column agree. Columns of few values may depend on each other, and count by half.
+    """
+    n_rows, logarithm = len(X), float(np.log(len(X)))
+    for j in range(X.shape[1] + 1):
+        column = np.asarray(X[:, j] if j < X.shape[1] else target, dtype=np.float64)
+        counts = np.unique(_digits(column), return_counts=True)[1]
+        rate = (_count_pairs(counts) + 1.0) / max(n_rows * (n_rows - 1.0) / 2.0, 1.0)
+        many = 2 * len(counts) > n_rows
+        if many and _has_more_digits(column):
+            rate = min(rate, _RESOLVED)
+        logarithm += min(0.0, float(np.log(rate))) * (1.0 if many else 0.5)
+    return float(np.exp(logarithm))
+
+
+def _has_more_digits(column: Array) -> bool:
+    """Whether most numbers have more digits than are looked at."""
+    with np.errstate(all="ignore"):
+        size = 10.0 ** (np.floor(np.log10(np.abs(column))) - 4.0)
+        rest = np.abs(column - np.rint(column / size) * size)
+    return bool(2 * (rest > 1e-3 * size).sum() > len(column))
+
+
+def _unite(first: tuple[Sketch, ...], second: tuple[Sketch, ...]) -> tuple[Sketch, ...]:
+    """Those of both, each once; the first ones if there are more than are kept."""
+    made: list[Sketch] = []
+    for one in (*first, *second):
+        if not any(one.equals(other) for other in made):
+            made.append(one)
+    return tuple(made[:SKETCHES])

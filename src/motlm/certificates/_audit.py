@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray
+from ..errors import InputError
 from ..mixture import Mixture
 from ._checks import (
     check_numbers,
@@ -19,6 +20,7 @@ from ._checks import (
     refuse_idle,
     size_of_errors,
 )
+from ._copies import look_inside, trace_given
 from ._evidence import Evidence
 from ._guards import note_order, note_shift, refuse_training_rows, refuse_weights
 from ._issue import make_certificate, share_out, warn_notes
@@ -47,20 +49,27 @@ def audit(
     random_state: int = 0,
     sample_weight: Any = None,
     X_unlabelled: Any = None,
+    X_train: Any = None,
+    y_train: Any = None,
 ) -> Certificate:
     """Certify a model that exists, on rows that were not used for fitting it.
 
     Parameters
     ----------
     model : fitted motlm estimator or its `mixture_`, or any fitted scikit-learn predictor
-        A motlm model stores a fingerprint of the rows it was fitted on, and such rows are refused.
-        For other models this cannot be checked, and is taken on trust.
+        A motlm model stores a fingerprint of the rows it was fitted on; such rows, also rounded or
+        slightly changed, are refused. So are those that models of other kinds keep (neighbors,
+        support vectors, Gaussian processes), also inside of pipelines, searches, and calibrated,
+        bagged, voting or stacked models. Where there are none it cannot be checked, and is taken on
+        trust, unless X_train is given.
     X, y : rows and targets
     rival : fitted predictor or mixture, default=None
         Another model, to certify the gain over it.
     delta, spend, tolerance, clip, coverage, marginal, X_unlabeled, population, random_state, \
 sample_weight, X_unlabelled
         As in `certify`. For other models than motlm's, tolerance and clip must be given.
+    X_train, y_train : rows and targets used for fitting, default=None
+        Of any model: rows of X that are copies or near-copies of these are refused.
 
     Returns
     -------
@@ -92,15 +101,17 @@ sample_weight, X_unlabelled
     options = Options(
         tolerance, clip, coverage, marginal, X_unlabeled, population, seed=random_state
     )
-    evidence = _gather(model, X, y, rival, options)
+    evidence = _gather(model, X, y, rival, options, (X_train, y_train))
     spent = share_out(evidence, delta, spend)
     certificate = make_certificate(evidence, spent, delta, spend != "each")
     warn_notes(evidence.words.notes, stacklevel=2)
     return certificate
 
 
-def _gather(model: Any, X: Any, y: Any, rival: Any, options: Options) -> Evidence:
-    """The answers on rows that the model, if it is ours, has not been fitted on."""
+def _gather(
+    model: Any, X: Any, y: Any, rival: Any, options: Options, before: tuple[Any, Any]
+) -> Evidence:
+    """The answers on rows that the model has not been fitted on, as far as that is known."""
     if not isinstance(model, Mixture):  # which always is
         check_is_fitted(model)
     y = read_targets(X, y)
@@ -110,6 +121,7 @@ def _gather(model: Any, X: Any, y: Any, rival: Any, options: Options) -> Evidenc
     else:
         refuse_idle(X_unlabeled=options.X_unlabeled, rival=rival)
     subject = _describe(model, classification)
+    before_notes, on_trust = _refuse_copies(subject, X, y, *before)
     observed, notes = _observe(subject, X, y, rival, options.X_unlabeled)
     mixture = subject.mixture
     scale = None if classification or mixture is None else float(mixture.target.tolerance)
@@ -119,14 +131,32 @@ def _gather(model: Any, X: Any, y: Any, rival: Any, options: Options) -> Evidenc
         options.coverage,
         options.marginal,
     )
+    given = "" if before[0] is None else ", compared with the training rows given"
     words = Words(
         options.population,
         "rows of the audit",
-        f"audit on {len(y)} rows, seed {options.seed}",
-        tuple(note for note in notes if note),
-        on_trust=mixture is None,
+        f"audit on {len(y)} rows, seed {options.seed}{given}",
+        tuple(note for note in before_notes + notes if note),
+        on_trust=on_trust,
     )
     return Evidence(subject, observed, sizes, words, options.seed)
+
+
+def _refuse_copies(
+    subject: Subject, X: Any, y: AnyArray, X_train: Any, y_train: Any
+) -> tuple[list[str | None], bool]:
+    """Errors and notes about rows that a model of another kind keeps, or that were given as those
+    used for fitting; whether it is taken on trust that there are no others.
+    """
+    traces, whole = ([], True) if subject.mixture else look_inside(subject.model, X, y)
+    if X_train is not None:
+        if y_train is not None:
+            y_train = read_targets(X_train, y_train)
+        traces, whole = [*traces, trace_given(X_train, y_train, X, y)], True
+    elif y_train is not None:
+        raise InputError("y_train was given without X_train; give both, or X_train alone.")
+    notes = [refuse_training_rows(one.fingerprint, one.X, one.codes, len(traces)) for one in traces]
+    return list(dict.fromkeys(notes)), not whole
 
 
 def _describe(model: Any, classification: bool) -> Subject:

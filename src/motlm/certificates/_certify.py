@@ -24,8 +24,15 @@ from ._checks import (
     refuse_idle,
     size_of_errors,
 )
+from ._copies import as_numbers
 from ._evidence import Evidence
-from ._guards import note_duplicates, note_order, note_shift, refuse_weights
+from ._guards import (
+    note_duplicates,
+    note_near_copies,
+    note_order,
+    note_shift,
+    refuse_weights,
+)
 from ._issue import Certified, issue
 from ._models import core_of, find_mixture, model_hash, rows_of_core
 from ._observe import encode, look, observe_unlabeled
@@ -181,6 +188,8 @@ def seal(estimator: Any, X: Any, y: Any, sealed: float, options: Options) -> Evi
     subject = _describe(model, X0, y0, classification)
     codes = code_targets(subject.mixture, y, classification)
     notes = [note_order(X, codes), note_shift(codes[first], codes[kept])]
+    if subject.mixture is None:
+        notes += _note_copies((as_numbers(X0), codes[first]), (as_numbers(X1), codes[kept]))
     observed, more_notes = _observe(subject, X1, y1, y0, options.X_unlabeled)
     scale = None if classification else _typical_error(estimator, subject, X0, y0, seed)
     sizes = Sizes(
@@ -217,6 +226,12 @@ def _describe(model: Any, X0: Any, y0: AnyArray, classification: bool) -> Subjec
     return Subject(model, mixture, classification, model_hash(model), training)
 
 
+def _note_copies(first: tuple[Array, Array], second: tuple[Array, Array]) -> list[str | None]:
+    """About sealed rows and targets that equal, or nearly equal, one of those used for fitting."""
+    equal = note_duplicates(row_keys(*first), row_keys(*second))
+    return [equal, note_near_copies(first, second)]
+
+
 def _observe(
     subject: Subject, X1: Any, y1: AnyArray, y0: AnyArray, X_unlabeled: Any
 ) -> tuple[Observed, list[str | None]]:
@@ -231,8 +246,7 @@ def _observe(
         text = f"a category occurs among the sealed rows only: {error.text}"
         raise CertificateError(text, error.advice) from error
     codes = mixture.target.code(y1)
-    known = row_keys(training.encoded, training.codes)
-    notes.append(note_duplicates(known, row_keys(encoded, codes)))
+    notes += _note_copies((training.encoded, training.codes), (encoded, codes))
     unlabeled, more_notes = observe_unlabeled(subject, X_unlabeled, training.encoded, encoded)
     rivals: tuple[Rival, ...] = ()
     if subject.classification:

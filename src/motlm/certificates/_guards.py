@@ -5,6 +5,7 @@ A `refuse_*` raises, a `note_*` gives a note for the certificate, or None.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from scipy.stats import ks_2samp, rankdata
 from .._typing import AnyArray, Array
 from ..errors import CertificateError, TrainingRowsError
 from ..fingerprints import Fingerprint, row_keys
+from ..sketches import Match, Sketch
 
 __all__ = [
     "note_duplicates",
+    "note_near_copies",
     "note_order",
     "note_shift",
     "note_unlabeled",
@@ -24,6 +27,9 @@ __all__ = [
 ]
 
 _ALARM = 4.0  # standard errors; one false alarm in 16 000
+_COPIES = 1e-4  # probability of taking independent rows for near-copies
+_SUSPECT = 1e-2  # of a note about rows that are not
+_FEW = 4  # near-equal rows that are not worth a note
 
 
 def _verb(n: int, singular: str, plural: str) -> str:
@@ -39,18 +45,38 @@ def refuse_weights(sample_weight: Any) -> None:
         )
 
 
-def refuse_training_rows(fingerprint: Fingerprint, X: Array, codes: Array) -> str | None:
-    """An error if these rows are training rows; a note if some equal one by chance."""
+def refuse_training_rows(
+    fingerprint: Fingerprint, X: Array, codes: Array, n_tests: int = 1
+) -> str | None:
+    """An error if these rows are training rows, or near-copies of some; a note if some are equal by
+    chance. `n_tests` fingerprints are looked at in all.
+    """
     keys = row_keys(X, codes)
     known, checkable = fingerprint.recognize(keys)
     found, n_checkable = int(known.sum()), int(checkable.sum())
-    if found > fingerprint.coincidences(keys, n_checkable) or fingerprint.same_rows(keys):
-        of = "" if n_checkable == len(X) else f" (of {n_checkable} checkable ones)"
+    chance = fingerprint.coincidences(X, codes, n_checkable)
+    if found > chance or fingerprint.same_rows(keys):
         raise TrainingRowsError(
-            f"{found} of the {len(X)} rows{of} {_verb(found, 'is', 'are')} among the"
+            f"{_some(found, len(X), n_checkable)} {_verb(found, 'is', 'are')} among the"
             f" {fingerprint.n_rows} used for fitting, the first at row"
             f" {int(np.flatnonzero(known)[0])}.",
-            "Give rows that were not used for fitting, or call certify, which keeps some sealed.",
+            _OTHER_ROWS,
+        )
+    matches = [one for sketch in fingerprint.sketches for one in sketch.compare(X, codes)]
+    copies = _worst(matches, _COPIES / n_tests)
+    if copies is not None:
+        raise TrainingRowsError(
+            f"{_some(copies.found, len(X), copies.n_checkable)} are near-copies of rows used for"
+            f" fitting: they agree with one {copies.level.words}, the first at row"
+            f" {int(np.flatnonzero(copies.known)[0])}, and chance does not explain it.",
+            _OTHER_ROWS,
+        )
+    near = _near(matches, found)
+    if near is not None:
+        return (
+            f"{near.found} of {len(X)} rows nearly equal a row used for fitting"
+            f" ({near.level.words}). If they are the same cases, recorded or rounded again, audit"
+            " on other rows. If such cases are common, nothing is wrong."
         )
     if found:
         return (
@@ -58,6 +84,66 @@ def refuse_training_rows(fingerprint: Fingerprint, X: Array, codes: Array) -> st
             " many as chance explains in such a table."
         )
     return None
+
+
+_OTHER_ROWS = "Give rows that were not used for fitting, or call certify, which keeps some sealed."
+
+
+def _some(found: int, n_rows: int, n_checkable: int) -> str:
+    of = "" if n_checkable == n_rows else f" (of {n_checkable} checkable ones)"
+    return f"{found} of the {n_rows} rows{of}"
+
+
+def _worst(matches: list[Match], probability: float) -> Match | None:
+    """The finest grid on which most of the near-copies are, if there are more than chance
+    explains; one in decimals before others.
+    """
+    if not matches:
+        return None
+    alarms = [one for one in matches if one.chance < probability / len(matches)]
+    most = max((one.found for one in alarms), default=0)
+    best = [one for one in alarms if one.found >= 0.9 * most]
+    return max(best, key=_fineness, default=None)
+
+
+def _fineness(one: Match) -> tuple[bool, float]:
+    level = one.level
+    if level.decimals is not None:
+        return True, float(level.decimals)
+    return False, -(level.step or 0.0)
+
+
+def _near(matches: list[Match], equal: int) -> Match | None:
+    """Rows that are close to others without being equal: more than chance explains, or as close
+    as they are on a grid of a tenth of the step.
+
+    In continuous columns, where near neighbors are normal, most of them are lost on such a grid.
+    """
+    suspect = _worst(matches, _SUSPECT)
+    if suspect is not None and suspect.found > equal + _FEW:
+        return suspect
+    for coarse, fine in pairwise(matches):
+        steps = coarse.level.step or 0.0, fine.level.step or 0.0
+        if not 0.05 > steps[0] > steps[1] > 0.0 or 2 * coarse.found > coarse.n_checkable:
+            continue
+        if 2 * fine.found >= coarse.found and fine.found > 2 * equal + _FEW:
+            return fine
+    return None
+
+
+def note_near_copies(first: tuple[Array, Array], second: tuple[Array, Array]) -> str | None:
+    """About rows and targets of the second part that nearly equal one of the first."""
+    keys, others = row_keys(*first), row_keys(*second)
+    equal = int(np.isin(others, keys).sum())
+    near = _near(list(Sketch.of(*first, keys).compare(*second)), equal)
+    if near is None:
+        return None
+    return (
+        f"{near.found} of the {len(others)} sealed rows nearly equal a row used for fitting"
+        f" ({near.level.words}). If the same case was recorded twice, the rows are not independent:"
+        " keep one record of each case and certify again. If such cases are common, nothing is"
+        " wrong."
+    )
 
 
 def note_duplicates(first: AnyArray, second: AnyArray) -> str | None:

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError, ModelFileError
-from ..fingerprints import SIZE, Fingerprint
+from ..limits import TEMPERATURES
 from ..mixture import Provenance
 from ..optimize import Record
 from ..posterior import FIELDS, Prior
+from ._fingerprints import fingerprint_entry, read_fingerprint
 from ._read import Reader
 from ._text import plain
 
-__all__ = ["prior_entry", "provenance_entry", "read_prior", "read_provenance"]
+__all__ = ["LOCALITIES", "prior_entry", "provenance_entry", "read_prior", "read_provenance"]
 
+LOCALITIES = 1000  # that a file may have: their tables take 0.1 MB and a millisecond each
 _UNITS_FROM = ("rows", "given", "nowhere")
+_STAGES = ("search", "final")
 
 
 def provenance_entry(provenance: Provenance) -> dict[str, Any]:
     entry = {one.name: getattr(provenance, one.name) for one in fields(Provenance)}
-    entry["fingerprint"] = _fingerprint_entry(provenance.fingerprint)
+    entry["fingerprint"] = fingerprint_entry(provenance.fingerprint)
     entry["prior"] = prior_entry(provenance.prior)
     entry["path"] = [
         {one.name: getattr(record, one.name) for one in fields(Record)}
@@ -33,15 +35,15 @@ def provenance_entry(provenance: Provenance) -> dict[str, Any]:
     return {name: plain(value) for name, value in entry.items()}
 
 
-def read_provenance(read: Reader, n_localities: int) -> Provenance:
+def read_provenance(read: Reader, n_localities: int, n_columns: int) -> Provenance:
     made = Provenance(
-        fingerprint=_read_fingerprint(read.part("fingerprint")),
+        fingerprint=read_fingerprint(read.part("fingerprint"), n_columns),
         units_from=read.choice("units_from", _UNITS_FROM),
-        most_localities=read.integer("most_localities", 0),
-        searched_localities=read.integer("searched_localities", 0),
+        most_localities=read.integer("most_localities", 0, LOCALITIES),
+        searched_localities=read.integer("searched_localities", 0, LOCALITIES),
         n_rows=read.integers("n_rows", n_localities + 1),
         points=read.integers("points", n_localities),
-        inverse_temperature=read.number("inverse_temperature"),
+        inverse_temperature=read.number("inverse_temperature", *TEMPERATURES),
         prior=read_prior(read.part("prior")),
         objective=read.optional_number("objective"),
         gibbs_risk=read.optional_number("gibbs_risk"),
@@ -50,8 +52,23 @@ def read_provenance(read: Reader, n_localities: int) -> Provenance:
         path=tuple(_read_record(one) for one in read.parts("path")),
         earlier_hash=None if read.is_null("earlier_hash") else _read_hashes(read),
     )
+    _check_counts(read, made)
     read.done()
     return made
+
+
+def _check_counts(read: Reader, made: Provenance) -> None:
+    """Numbers of rows and of localities must be possible beside each other."""
+    n_rows = made.fingerprint.n_rows
+    if not n_rows:
+        raise read.fail("fingerprint.n_rows", "at least 1", n_rows)
+    if max(made.n_rows) > n_rows:
+        raise read.fail("n_rows", f"at most the {n_rows} rows of the fingerprint", made.n_rows)
+    points, searched = made.points, made.searched_localities
+    if len(set(points)) < len(points) or any(one >= searched for one in points):
+        raise read.fail("points", f"different numbers below {searched}", points)
+    if searched > made.most_localities:
+        raise read.fail("searched_localities", f"at most {made.most_localities}", searched)
 
 
 def prior_entry(prior: Prior) -> dict[str, Any]:
@@ -62,6 +79,9 @@ def prior_entry(prior: Prior) -> dict[str, Any]:
 def read_prior(read: Reader) -> Prior:
     entries = {name: read.numbers(name) for name in FIELDS}
     read.done()
+    for name, value in entries.items():
+        if np.ndim(value) not in (0, len(FIELDS[name].axes)):
+            raise read.fail(name, f"a number, or an array over {FIELDS[name].axes}", value)
     try:
         return Prior(**entries)
     except InputError as error:
@@ -70,9 +90,9 @@ def read_prior(read: Reader) -> Prior:
 
 def _read_record(read: Reader) -> Record:
     made = Record(
-        stage=read.text("stage"),
-        n_localities=read.integer("n_localities", 0),
-        inverse_temperature=read.number("inverse_temperature"),
+        stage=read.choice("stage", _STAGES),
+        n_localities=read.integer("n_localities", 0, LOCALITIES),
+        inverse_temperature=read.number("inverse_temperature", *TEMPERATURES),
         rank=read.integer("rank", 0),
         objective=read.number("objective"),
         gibbs_risk=read.number("gibbs_risk"),
@@ -81,32 +101,6 @@ def _read_record(read: Reader) -> Record:
         converged=read.boolean("converged"),
         held_out_score=read.optional_number("held_out_score"),
         bound=read.optional_number("bound"),
-    )
-    read.done()
-    return made
-
-
-def _fingerprint_entry(mark: Fingerprint) -> dict[str, Any]:
-    entry = {one.name: getattr(mark, one.name) for one in fields(Fingerprint)}
-    return {**entry, "keys": [f"{int(key):016x}" for key in mark.keys]}
-
-
-def _read_fingerprint(read: Reader) -> Fingerprint:
-    keys = read.texts("keys")
-    if len(keys) > SIZE:
-        raise read.fail("keys", f"at most {SIZE} hashes", f"{len(keys)} of them")
-    strange = [key for key in keys if not re.fullmatch("[0-9a-f]{16}", key)]
-    if strange:
-        raise read.fail("keys", "hashes of 16 hexadecimal digits", strange[0])
-    if any(first >= second for first, second in pairwise(keys)):
-        raise ModelFileError(f"{read.where}keys should increase.")
-    made = Fingerprint(
-        np.array([int(key, 16) for key in keys], dtype=np.uint64),
-        read.integer("n_rows", 0),
-        read.integer("n_distinct", len(keys)),
-        read.number("pairs", 0.0),
-        read.number("target_mean"),
-        read.number("target_scale", 0.0),
     )
     read.done()
     return made
