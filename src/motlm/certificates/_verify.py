@@ -12,10 +12,13 @@ from joblib import hash as joblib_hash
 
 from .._typing import Array
 from ..errors import CertificateError, MotlmWarning
+from ..mixture import Mixture
 from ._models import core_of, find_mixture, model_hash, rows_of_core
 from ._statements import Certificate, Statement
 
 __all__ = ["known_hashes", "prediction_interval", "verify"]
+
+_ROUNDING = 1e-9  # by which what is derived anew may differ
 
 
 def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
@@ -81,15 +84,36 @@ def verify(model: Any, certificate: Certificate) -> tuple[Statement, ...]:
 def _check_derived(model: Any) -> None:
     """What a mixture derives from its numbers once, and keeps, is still what follows from them."""
     mixture = find_mixture(model)
-    for part in () if mixture is None else (mixture, mixture.inputs):
-        fresh, own = replace(part), {one.name for one in fields(part)}
-        for name, value in vars(part).items():
-            if name not in own and joblib_hash(value) != joblib_hash(getattr(fresh, name)):
-                raise CertificateError(
-                    f"this certificate is not about this model any more: {name}, which the model"
-                    " derives from its numbers, was changed in place.",
-                    "Load or fit the model anew.",
-                )
+    if mixture is None:
+        return
+    inputs = replace(mixture.inputs)  # which has derived nothing yet
+    fresh, own = replace(mixture, inputs=inputs), {one.name for one in fields(inputs)}
+    changed = [
+        name
+        for name, value in vars(mixture.inputs).items()
+        if name not in own and joblib_hash(value) != joblib_hash(getattr(inputs, name))
+    ]
+    if "models" in vars(mixture) and not _same_models(mixture, fresh):
+        changed.append("models")
+    if changed:
+        raise CertificateError(
+            f"this certificate is not about this model any more: {changed[0]}, which the model"
+            " derives from its numbers, was changed in place.",
+            "Load or fit the model anew.",
+        )
+
+
+def _same_models(shown: Mixture, fresh: Mixture) -> bool:
+    """Whether the local models have the same coefficients and places, up to rounding."""
+    for one, other in zip(shown.models, fresh.models, strict=True):
+        terms = np.abs(other.coef) @ np.abs(fresh.inputs.units.center) + abs(other.intercept)
+        if not abs(one.intercept - other.intercept) <= _ROUNDING * terms:
+            return False
+        for name in ("coef", "center", "radius"):
+            value, expected = getattr(one, name, 0.0), getattr(other, name, 0.0)
+            if not np.allclose(value, expected, rtol=_ROUNDING, atol=0.0):
+                return False
+    return True
 
 
 def known_hashes(model: Any) -> tuple[str, ...]:
