@@ -12,8 +12,9 @@ from .._typing import Array, Booleans, Integers
 from ..bounds import betting, rows_needed
 from ._common import OVERLAPS, PRIOR, REGIONS, Maker, any_rule, count, hold_out, one_draw
 from ._evidence import Evidence
+from ._rules import flag_gain
 from ._statements import Statement
-from ._words import FEW, NOT_BETTER
+from ._words import FEW
 
 __all__ = ["CLASSIFICATION"]
 
@@ -95,7 +96,7 @@ def gain(evidence: Evidence, delta: float) -> list[Statement]:
             bound="at least",
             unit="difference",
             baseline_name=name,
-            flags=() if value > 0 else (NOT_BETTER.format(name.upper()),),
+            flags=flag_gain(value, name),
         )
         for value, seen, name in found
     ]

@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._typing import Booleans
 from ..bounds import catoni, clopper_pearson, rows_needed
 from ..errors import CertificateError
 from . import _distributions as distributions
 from ._evidence import Evidence
 from ._models import model_hash
+from ._rules import flag
 from ._statements import Statement
-from ._words import NOT_BETTER, PRIOR_NOT_USED, SEED, VACUOUS, write_rows
+from ._words import PRIOR_NOT_USED, SEED, write_rows
 
 __all__ = [
-    "FULL",
     "MIXTURE",
     "NOTHING",
     "OVERLAPS",
@@ -27,12 +29,10 @@ __all__ = [
     "Need",
     "any_rule",
     "count",
-    "flag",
     "hold_out",
     "one_draw",
 ]
 
-FULL = 0.9995  # a bound that prints as 100 %
 _COIN = 0.5
 
 
@@ -67,16 +67,6 @@ class Maker:
     make: Callable[[Evidence, float], list[Statement]]
     share: float
     need: Need = NOTHING
-
-
-def flag(value: float, baseline: tuple[float | None, str]) -> tuple[str, ...]:
-    """The flag of an upper bound, if it has one."""
-    share, name = baseline
-    if value >= FULL:
-        return (VACUOUS,)
-    if share is not None and value >= share:
-        return (NOT_BETTER.format(name.upper()),)
-    return ()
 
 
 def count(
@@ -126,7 +116,7 @@ def any_rule(evidence: Evidence, delta: float) -> list[Statement]:
     assert randomized is not None
     found, c = randomized.posterior(delta)
     n_rows = len(evidence.observed.y)
-    value = min(float(catoni(found.gibbs_risk, found.kl, n_rows, delta, c)), 1.0)
+    value = float(np.clip(catoni(found.gibbs_risk, found.kl, n_rows, delta, c), 0.0, 1.0))
     one = evidence.state(
         code="C2",
         name="any rule",
@@ -154,7 +144,7 @@ def one_draw(evidence: Evidence, delta: float) -> list[Statement]:
     drawn = randomized.draw(delta)
     cost = distributions.log_ratio(drawn.draw, found.posterior, randomized.prior.posterior)
     risk = float(drawn.errs.mean())
-    value = min(float(catoni(risk, cost, len(drawn.errs), delta, c)), 1.0)
+    value = float(np.clip(catoni(risk, cost, len(drawn.errs), delta, c), 0.0, 1.0))
     one = evidence.state(
         code="C3",
         name="one draw",

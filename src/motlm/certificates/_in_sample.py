@@ -28,12 +28,13 @@ from ..units import Units
 from . import _distributions as distributions
 from ._checklist import checks_in_sample
 from ._checks import check_labels, check_numbers, read_targets
-from ._common import flag
 from ._distributions import Draw, UnionRisk
 from ._guards import note_order, refuse_weights
 from ._issue import ISSUER, Certified, warn_notes
 from ._models import core_of, replace_mixture
+from ._reading import check_population, shorten
 from ._records import POPULATION
+from ._rules import flag
 from ._statements import Certificate, Statement
 from ._trained import Trained, move_to_medoids, read_training
 from ._words import INDEPENDENT, PRIOR_IN_SAMPLE, SEED
@@ -116,6 +117,7 @@ def audit_in_sample(
             "Use audit on rows that were not used for fitting.",
         )
     delta, _, random_state = check_numbers(delta, 0.9, random_state)
+    population = check_population(population)
     mixture = mixture_of(model)
     trained = read_training(mixture, X, y, tolerance)
     kl = trained.risk.objective(1.0).kl(mixture.posterior)
@@ -251,6 +253,7 @@ def certify_in_sample(
     """
     refuse_weights(sample_weight)
     delta, _, random_state = check_numbers(delta, 0.9, random_state)
+    population = check_population(population)
     _check_estimator(estimator, X, reference)
     y = read_targets(X, y)
     units, rest = _set_aside(estimator, X, y, reference, random_state)
@@ -275,7 +278,7 @@ def certify_in_sample(
         f"in-sample on {len(best.risk.rows)} rows ({len(y) - len(rest)} set aside for units, seed"
         f" {random_state}), {best.centers} centers"
     )
-    notes = tuple(note for note in (note_order(X, codes),) if note)
+    notes = tuple(shorten(note) for note in (note_order(X, codes),) if note)
     certificate = Certificate(
         statements,
         delta,

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._version import __version__
-from ..errors import InputError, MotlmWarning
+from ..errors import CertificateError, InputError, MotlmWarning
 from ._checklist import checks_of_rows
 from ._classification import CLASSIFICATION
 from ._common import Maker
 from ._evidence import Evidence
 from ._models import core_of
+from ._reading import MOST_STATEMENTS, check_population, shorten
 from ._regression import REGRESSION
 from ._statements import Certificate, Ledger
 
@@ -93,18 +94,25 @@ def make_certificate(
     for name, part in spent.items():
         if part or not _is_free(name, evidence):
             ledger = ledger.spend(name, part)
-    makers = _makers(evidence)
+    makers, words = _makers(evidence), evidence.words
+    check_population(words.population)
     statements = [one for name, part in spent.items() for one in makers[name].make(evidence, part)]
+    if len(statements) > MOST_STATEMENTS:
+        raise CertificateError(
+            f"{len(statements)} statements are more than a certificate may have,"
+            f" {MOST_STATEMENTS}.",
+            "Name those that you need in spend, without those of each locality.",
+        )
     return Certificate(
         tuple(statements),
         delta,
         together,
         evidence.subject.hash,
-        evidence.words.protocol,
+        words.protocol,
         evidence.seed,
-        evidence.words.notes,
+        tuple(shorten(note) for note in words.notes),
         ISSUER,
-        checks_of_rows(evidence.words.rows, evidence.has_points),
+        checks_of_rows(words.rows, evidence.has_points),
     )
 
 

@@ -7,20 +7,18 @@ from collections.abc import Mapping
 import numpy as np
 
 from .._typing import Array, Integers
-from ..bounds import betting, betting_reduction, clopper_pearson, conformal_rank, rows_needed
-from ._common import FULL, PRIOR, TARGET, Maker, any_rule, hold_out, one_draw
+from ..bounds import betting, betting_reduction, clopper_pearson
+from ._common import PRIOR, TARGET, Maker, any_rule, hold_out, one_draw
 from ._evidence import Evidence
+from ._rules import FULL, flag_error, interval_rank
 from ._statements import Statement
-from ._words import CLIPPED, FEW, HEAVY, NOT_BETTER, VACUOUS
+from ._words import CLIPPED, FEW
 
 __all__ = ["REGRESSION"]
 
 # standard deviations of the target; deviations beyond count as that, which can only make the
 # baseline better
 _WIDE = 4.0
-_TAIL = (
-    0.05  # share of errors beyond those counted, from which a mean of the others is not informative
-)
 
 
 def squared_error(evidence: Evidence, delta: float) -> list[Statement]:
@@ -41,7 +39,7 @@ def squared_error(evidence: Evidence, delta: float) -> list[Statement]:
         unit="target",
         baseline=scale,
         baseline_name="the mean target",
-        flags=_flags(bound >= FULL, bool(scale and root >= scale), tail),
+        flags=flag_error(bound >= FULL, bool(scale and root >= scale), tail),
         details={"clip": clip, "beyond": tail},
         assumptions=(CLIPPED,),
     )
@@ -71,19 +69,11 @@ def reduction(evidence: Evidence, delta: float) -> list[Statement]:
         loss="share of the squared deviation from the mean target",
         bound="at least",
         unit="ratio",
-        flags=_flags(value is None, value is not None and value <= 0, tail),
+        flags=flag_error(value is None, value is not None and value <= 0, tail),
         details={"clip": clip, "beyond": tail, "mean": training.usual},
         assumptions=(CLIPPED,),
     )
     return [one]
-
-
-def _flags(vacuous: bool, worse: bool, tail: float) -> tuple[str, ...]:
-    if vacuous:
-        return (VACUOUS,)
-    if worse:
-        return (NOT_BETTER.format("THE MEAN TARGET"),)
-    return (HEAVY,) if tail > _TAIL else ()
 
 
 def _clip_squares(evidence: Evidence) -> tuple[Array, Integers]:
@@ -110,7 +100,8 @@ def intervals(evidence: Evidence, delta: float) -> list[Statement]:
     for i, name, inside in regions:
         errors = np.sort(np.abs(residual[inside]))
         m = len(errors)
-        rank, needed = _rank(evidence, m, delta / len(regions))
+        part = delta / len(regions)
+        rank, needed = interval_rank(m, sizes.coverage, part, sizes.marginal)
         enough = 0 < rank <= m
         details = {
             "regions": float(len(regions)),
@@ -136,15 +127,6 @@ def intervals(evidence: Evidence, delta: float) -> list[Statement]:
             )
         )
     return made
-
-
-def _rank(evidence: Evidence, m: int, delta: float) -> tuple[int, int]:
-    """Which of the sorted errors is the half-width, and how many rows are needed for one."""
-    coverage = evidence.sizes.coverage
-    miss = 1.0 - coverage
-    if evidence.sizes.marginal:
-        return int(np.ceil((m + 1) * coverage - 1e-9)), int(np.ceil(coverage / miss - 1e-9))
-    return int(conformal_rank(max(m, 1), miss, delta)), int(rows_needed(miss, delta))
 
 
 REGRESSION: Mapping[str, Maker] = {

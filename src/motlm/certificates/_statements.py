@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import CertificateError, MissingPackageError
 from ._checklist import CHECKLIST_TITLE, Check, tick
+from ._reading import check_plain, check_regions, read_certificate, read_statement
 from ._words import confidence, sentence
 
 __all__ = ["Certificate", "Ledger", "Statement"]
@@ -133,11 +134,17 @@ class Statement:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Statement:
-        """The statement that `to_dict` wrote, in this version or an earlier one."""
-        known = _check_entries(cls, values)
-        if "on_trust" not in known:
-            known["on_trust"] = _ON_TRUST_BEFORE in known.get("assumptions", ())
-        return cls(**known)
+        """The statement that `to_dict` wrote, in this version or an earlier one; an error that
+        names the entry if one has another type or range, or does not follow from the others.
+        """
+        check_plain(values, "statement")
+        return cls._read(values, "statement")
+
+    @classmethod
+    def _read(cls, values: Any, path: str) -> Statement:
+        entries = read_statement(values, *_names(cls), path)
+        entries.setdefault("on_trust", _ON_TRUST_BEFORE in entries["assumptions"])
+        return cls(**entries)
 
     def to_frame(self) -> Any:
         """A pandas table of one row."""
@@ -346,21 +353,53 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Certificate:
-        """The certificate that `to_dict` wrote; an error if it was changed since."""
+        """The certificate that `to_dict` wrote; an error if it was changed since, or if an entry
+        has another type or range than `to_dict` writes, or does not follow from the others.
+        """
         if not isinstance(values, dict) or "digest" not in values:
             raise CertificateError(
                 "not a certificate: expected what Certificate.to_dict writes, with its digest."
             )
         content = {name: value for name, value in values.items() if name != "digest"}
+        check_plain(content)
         if _digest(content) != values["digest"]:
             raise CertificateError(
                 "this certificate was changed after it was issued: its content does not fit its"
                 " digest."
             )
-        known = _check_entries(cls, content)
-        known["statements"] = tuple(Statement.from_dict(one) for one in content["statements"])
-        known["checklist"] = tuple(Check(**one) for one in content.get("checklist", ()))
-        return cls(**known)
+        entries = read_certificate(content, *_names(cls))
+        entries["statements"] = tuple(
+            Statement._read(one, f"certificate.statements[{i}]")
+            for i, one in enumerate(entries["statements"])
+        )
+        made = cls(**entries)
+        made._check()
+        return made
+
+    def _check(self) -> None:
+        """That the statements fit together: an error for those put together from several."""
+        seed = None if self.seed is None else float(self.seed)
+        most = self.delta * (1.0 + 1e-9)
+        for i, one in enumerate(self.statements):
+            where = f"certificate.statements[{i}]"
+            if one.predictor == "fixed" and one.model != self.model:
+                raise CertificateError(f"{where}.model should be that of the certificate.")
+            if one.details.get("seed", seed) != seed:
+                raise CertificateError(f"{where}.details.seed should be that of the certificate.")
+            if one.delta > most:
+                raise CertificateError(f"{where}.delta should be at most that of the certificate.")
+        for name in ("per locality", "interval"):
+            family = self.of(name)
+            if family:
+                indices = [one.region_index for one in family]
+                for one in family[:1] + family[-1:]:
+                    check_regions(f"statements {name!r}", one.details["regions"], indices)
+        spent = self.ledger.spent
+        if self.together and spent > most:
+            raise CertificateError(
+                f"the statements spend {spent:.6g} of delta, more than the {self.delta:.6g} of the"
+                " certificate, so that they do not hold together."
+            )
 
     def to_frame(self) -> Any:
         """A pandas table, one row for each statement."""
@@ -398,23 +437,12 @@ class Certificate:
         )
 
 
-def _check_entries(cls: type, values: dict[str, Any]) -> dict[str, Any]:
-    names = {one.name for one in fields(cls)}
-    strange = [name for name in values if name not in names and name != "sentence"]
+def _names(cls: type) -> tuple[list[str], list[str]]:
+    """Of the fields of a record, and of those that it cannot do without."""
     needed = [
         one.name for one in fields(cls) if one.default is MISSING and one.default_factory is MISSING
     ]
-    missing = [name for name in needed if name not in values]
-    if strange or missing:
-        raise CertificateError(
-            f"not a {cls.__name__.lower()}: unknown entries {strange}, missing entries {missing}."
-        )
-    tuples = ("flags", "assumptions", "notes")
-    return {
-        name: tuple(value) if name in tuples else value
-        for name, value in values.items()
-        if name in names
-    }
+    return [one.name for one in fields(cls)], needed
 
 
 def _digest(content: dict[str, Any]) -> str:
