@@ -72,6 +72,8 @@ PARAMETERS = """
     ----------
     mixture_ : Mixture
         The fitted model; the other attributes are views of it.
+    certificate_ : Certificate
+        Of a certified model, as long as it stands; else an AttributeError that says why.
     localities_ : list of Locality
         Each with center, half_width, coef, intercept, n_rows and formula(), in the user's units,
         and with radius and radius_mean, which are distances between standardized rows. A locality
