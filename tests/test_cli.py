@@ -27,6 +27,7 @@ from motlm.cli._calibrate import probabilities
 from motlm.cli._columns import infer_types
 from motlm.cli._commands import motlm
 from motlm.cli._errors import TableError, describe, show_warnings
+from motlm.cli._spreadsheets import make_safe
 from motlm.cli._tables import open_table
 from motlm.cli._tables import read_text as read_source
 from motlm.errors import (
@@ -36,6 +37,7 @@ from motlm.errors import (
     MotlmWarning,
     StoppedEarlyWarning,
 )
+from motlm.files import checksum
 
 FAST = ["--localities", "1", "--time-limit", "5s"]
 ROLES = ["--target", "default", "--id", "client", "--drop", "loss"]
@@ -855,6 +857,8 @@ def test_without_click(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 
     monkeypatch.delitem(sys.modules, "motlm.cli._commands")
     monkeypatch.setitem(sys.modules, "click", None)
+    for stage in ("begin", "end"):  # handlers of signals are those of the tests
+        monkeypatch.setattr(cli, stage, lambda: None)
     with pytest.raises(SystemExit) as stopped:
         cli.main()
     assert stopped.value.code == 2
@@ -884,9 +888,15 @@ def test_without_click(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         (["predict", "other.json", "data.csv"], "not a model file: it lacks the entry format"),
         (["certify", "m.json", "data.csv"], "are among the 168 "),
         (["certify", "m.json", "few.csv"], "are too few for a certificate"),
-        (["certify", "m.json", "empty.csv"], "empty.csv has no rows."),
-        (["report", "m.json", "empty.csv", "-o", "r.html"], "empty.csv has no rows."),
-        (["explain", "m.json", "empty.csv", "--row", "0"], "empty.csv has no rows."),
+        (["certify", "m.json", "empty.csv"], "empty.csv has no rows; write at least one"),
+        (
+            ["report", "m.json", "empty.csv", "-o", "r.html"],
+            "empty.csv has no rows; write at least one",
+        ),
+        (
+            ["explain", "m.json", "empty.csv", "--row", "0"],
+            "empty.csv has no rows; write at least one",
+        ),
         (["explain", "m.json", "data.csv", "--row", "1", "--fixed", "hat"], "--fixed 'hat' is not"),
         (["explain", "m.json", "data.csv", "--row", "1", "--wanted", "inf"], "inf is not a finite"),
         (["datasets", "fetch", "iris"], "there is no data set 'iris'"),
@@ -1030,6 +1040,117 @@ def test_unknown_categories_are_noted_once(folder: Path, tmp_path: Path) -> None
         "1 rows were read with a note; the first is row 2: column 'region': the category 'moon' is"
         " unknown to the model"
     ]
+
+
+def test_unknown_categories_are_noted_once_by_certify_and_report(
+    folder: Path, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(9)
+    new = clients(300).assign(age=lambda f: f["age"] + rng.normal(0, 5, 300))
+    new.loc[:2, "region"] = "moon"
+    new.to_csv(tmp_path / "new.csv", index=False)
+    for arguments in (["certify"], ["report", "-o", tmp_path / "r.html"]):
+        name, *options = arguments
+        printed = run(name, folder / "m.json", tmp_path / "new.csv", *options).stderr
+        assert printed.count("moon") == 1
+
+
+def test_void_certificates_are_not_quoted(folder: Path, tmp_path: Path) -> None:
+    """Of a file into which the certificate of another model was pasted."""
+    data = folder / "data.csv"
+    run("fit", data, *ROLES, "--model", tmp_path / "o.json", "--localities", "0", "--seed", "3")
+    content = json.loads((folder / "m.json").read_text())
+    content["certificate"] = json.loads((tmp_path / "o.json").read_text())["certificate"]
+    del content["checksum"]
+    content["checksum"] = checksum(content)
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    bound = content["certificate"]["statements"][0]["sentence"]
+    for arguments in (
+        ["predict"],
+        ["explain", "--row", "1"],
+        ["report", "-o", tmp_path / "r.html"],
+    ):
+        name, *options = arguments
+        done = run(name, tmp_path / "m.json", data, *options)
+        assert "note: " in done.stderr
+        assert "loaded without its certificate" in done.stderr
+        assert "motlm certify --save certifies the model anew" in done.stderr
+        assert bound not in done.output
+    assert bound not in (tmp_path / "r.html").read_text()
+    rng = np.random.default_rng(9)
+    new = clients(300).assign(age=lambda f: f["age"] + rng.normal(0, 5, 300))
+    new.to_csv(tmp_path / "new.csv", index=False)
+    run("certify", tmp_path / "m.json", tmp_path / "new.csv", "--save")
+    assert library.load(tmp_path / "m.json").certificate_.protocol.startswith("audit on 300 rows")
+
+
+def test_the_checklist_is_shown(folder: Path, tmp_path: Path) -> None:
+    printed = run("fit", folder / "data.csv", *ROLES, *FAST).stdout
+    assert "to be checked by a person before it is quoted: features, tuning, " in printed
+    rng = np.random.default_rng(9)
+    new = clients(300).assign(age=lambda f: f["age"] + rng.normal(0, 5, 300))
+    new.to_csv(tmp_path / "new.csv", index=False)
+    assert "[ ] tuning: " in run("certify", folder / "m.json", tmp_path / "new.csv").stdout
+
+
+# -- spreadsheets ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ('=HYPERLINK("x")', '\'=HYPERLINK("x")'),
+        ("+1+1", "'+1+1"),
+        ("-1-1", "'-1-1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("  =1", "'  =1"),
+        ("\t=1", "'\t'=1"),
+        ("\tx", "'\tx"),
+        ("\rx", "'\rx"),
+        ("\ufeff=1", "'\ufeff=1"),
+        ("＝1", "'＝1"),
+        ("＋1", "'＋1"),
+        ("－1", "'－1"),
+        ("＠x", "'＠x"),
+        ("-", "'-"),
+        ("-x", "'-x"),
+        ("x;=1", "x;'=1"),
+        ("x\n=1", "x\n'=1"),
+        *((text, text) for text in ("-1.5", "+3e4", "-.5E-3", "7.", "a=b", "x - 1", "", "'=1")),
+        *((number, number) for number in (-1.5, 3, True, None)),
+    ],
+)
+def test_cells_for_spreadsheets(value: object, written: object) -> None:
+    frame = make_safe(pd.DataFrame({value: [value]}, dtype=object))
+    assert frame.columns.tolist() == [written]
+    assert frame.iloc[0, 0] == written
+
+
+def test_excel_safe(tmp_path: Path) -> None:
+    frame = clients(120)
+    names = {"client": "=id", "default": "+target"}
+    frame = frame.rename(columns=names).drop(columns="loss")
+    frame["+target"] = frame["+target"].map({"yes": "@yes", "no": "-no"})
+    frame["=id"] = [f"=cmd|' /C calc'!A{i}" if i % 2 else str(-i) for i in range(120)]
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    roles = ["--target", "+target", "--id", "=id", "--localities", "0"]
+    run("fit", tmp_path / "d.csv", *roles, "--model", tmp_path / "m.json")
+    base = ["predict", tmp_path / "m.json", tmp_path / "d.csv"]
+    plain = pd.read_csv(io.StringIO(run(*base).stdout), dtype=str, keep_default_na=False)
+    safe = pd.read_csv(
+        io.StringIO(run(*base, "--excel-safe").stdout), dtype=str, keep_default_na=False
+    )
+    assert plain["=id"].tolist() == frame["=id"].tolist()
+    assert safe["'=id"].tolist() == [
+        text if i % 2 == 0 else f"'{text}" for i, text in enumerate(frame["=id"])
+    ]
+    assert set(safe["prediction"]) == {"'@yes", "'-no"}
+    number = "probability of @yes"
+    assert safe[number].tolist() == plain[number].tolist()
+    both = run(*base, "--excel-safe", "--json", code=2)
+    assert "--excel-safe changes values for spreadsheets" in both.stderr
+    assert not both.stdout
 
 
 def test_unknown_categories_of_sealed_rows_are_noted_once(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ..files import write_atomically
 from ._errors import CommandError, show_message
 from ._options import FILE, force_option, json_option
 from ._output import check_outputs, echo_json, open_standard_output
+from ._spreadsheets import excel_safe_option, make_safe, refuse_json
 
 __all__ = ["datasets"]
 
@@ -39,9 +40,10 @@ def list_sets(as_json: bool) -> None:
 @datasets.command("fetch")
 @click.argument("name")
 @click.option("-o", "--output", type=FILE, help="Where to write. Default: standard output.")
+@excel_safe_option
 @json_option
 @force_option
-def fetch(name: str, output: Path | None, as_json: bool, force: bool) -> None:
+def fetch(name: str, output: Path | None, excel_safe: bool, as_json: bool, force: bool) -> None:
     """Find a data set in the folder MOTLM_DATA, or download it, and write it as CSV, or with --json
     as one JSON object per line.
 
@@ -51,8 +53,11 @@ def fetch(name: str, output: Path | None, as_json: bool, force: bool) -> None:
     known = [one.name for one in KEEL]
     if name not in known:
         raise CommandError(f"there is no data set {name!r}; choose one of {', '.join(known)}.")
+    refuse_json(excel_safe, as_json)
     check_outputs([output], force=force)
     frame = load_keel(name, as_frame=True).frame
+    if excel_safe:
+        frame = make_safe(frame)
     content = (
         frame.to_json(orient="records", lines=True, force_ascii=False)
         if as_json

@@ -146,9 +146,7 @@ def _read_header(stream: TextIO, delimiter: str, name: str) -> tuple[str, ...]:
 
 def _refuse_open_quote(names: Sequence[str], rest: str, name: str) -> None:
     if not rest and any(_LINE_END.search(one) for one in names):
-        raise TableError(
-            f"{name} has only a header, in which a quote is never closed; correct it."
-        )
+        raise TableError(f"{name} has only a header, in which a quote is never closed; correct it.")
 
 
 def _lines(stream: TextIO, name: str) -> Iterator[str]:

@@ -84,9 +84,7 @@ def explain(**given: Any) -> None:
         return
     show(str(explanation))
     if shares:
-        show(
-            ", ".join(f"probability of {label}: {share:.3g}" for label, share in shares.items())
-        )
+        show(", ".join(f"probability of {label}: {share:.3g}" for label, share in shares.items()))
     if change is not None:
         show(f"what would change it: {change}")
 

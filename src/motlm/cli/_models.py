@@ -42,9 +42,7 @@ def source_rows(source: Source) -> pd.DataFrame:
     """All rows of a table, as text; there must be some."""
     text = read_text(source)
     if text.empty:
-        raise TableError(
-            f"{source.name} has no rows; write at least one below the row of names."
-        )
+        raise TableError(f"{source.name} has no rows; write at least one below the row of names.")
     return text
 
 

@@ -58,6 +58,8 @@ def require_report() -> None:
 
 def open_standard_output() -> TextIO:
     """In UTF-8 with plain line ends, like files, whatever the encoding of the console."""
+    if sys.stdout is None:
+        raise CommandError("standard output is closed; give the name of a file with -o.")
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", newline="")
     return sys.stdout

@@ -22,6 +22,7 @@ from ._group import NOT_SCORED
 from ._models import load_model, notes_of, open_source, read_for, to_input
 from ._options import FILE, data_argument, force_option, model_argument
 from ._output import check_outputs, open_standard_output, to_json
+from ._spreadsheets import excel_safe_option, make_safe, refuse_json
 from ._tables import read_chunks
 
 __all__ = ["WRITTEN", "predict"]
@@ -40,6 +41,7 @@ class _Options:
     data: Path
     output: Path | None
     id_column: str | None
+    excel_safe: bool
     as_json: bool
     force: bool
 
@@ -53,6 +55,7 @@ class _Options:
     "id_column",
     help="Column of row IDs, to be copied. Default: the one that the model was fitted with.",
 )
+@excel_safe_option
 @click.option(
     "--json", "as_json", is_flag=True, help="Write one JSON object per line, instead of CSV."
 )
@@ -70,6 +73,7 @@ def predict(**given: Any) -> None:
     """
     options = _Options(**given)
     output = None if options.output == Path("-") else options.output
+    refuse_json(options.excel_safe, options.as_json)
     check_outputs([output], (options.model_path, options.data), options.force)
     model = load_model(options.model_path)
     source = open_source(options.data)
@@ -82,7 +86,8 @@ def predict(**given: Any) -> None:
             if options.as_json:
                 stream.writelines(_to_line(one) + "\n" for one in table.to_dict("records"))
             else:
-                table.to_csv(stream, index=False, header=number == 0, lineterminator="\n")
+                written = make_safe(table) if options.excel_safe else table
+                written.to_csv(stream, index=False, header=number == 0, lineterminator="\n")
             total += len(table)
             not_scored += int((table["reason"] != "").sum())
             noted += int((table["note"] != "").sum())

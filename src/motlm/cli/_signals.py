@@ -8,9 +8,12 @@ temporary files are removed. When the result is known, Ctrl-C no longer changes 
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
+import threading
+import time
 from os import _exit
 from types import FrameType
 from typing import Any
@@ -23,6 +26,8 @@ _ENDING = [
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]  # Windows has no SIGHUP
 
+_MAIN = threading.main_thread().ident or 0
+_PAUSE = 0.01  # seconds; by then, the finalizer has ended
 _received: list[int] = []
 
 
@@ -79,8 +84,16 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 
 def _raise_again(problem: Any) -> None:
-    """An interrupt in a finalizer, which Python would print and forget."""
+    """An interrupt in a finalizer, which Python would print and forget, comes again later."""
     if _received and isinstance(problem.exc_value, (KeyboardInterrupt, SystemExit)):
-        signal.raise_signal(_received[-1])
+        threading.Thread(target=_send, args=(_received[-1],), daemon=True).start()
     else:
         sys.__unraisablehook__(problem)
+
+
+def _send(number: int) -> None:
+    time.sleep(_PAUSE)
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(_MAIN, number)
+    else:  # Windows, where it does not break off a wait
+        _thread.interrupt_main(signal.Signals(number))

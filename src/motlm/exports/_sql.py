@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from ..geometry import Locus
 from ..inputs import Group
 from ..routine import Routine
 from ._common import routine_of
+from ._dialects import Dialect, dialect_of
 
 __all__ = ["LONGEST", "to_sql"]
 
@@ -18,22 +21,31 @@ LONGEST = 900_000  # characters; SQLite takes a million
 _NORMS = ("euclidean", "manhattan", "quadratic")
 
 
-def to_sql(model: Any) -> str:
-    """One standard SQL expression of the table's columns whose value is the prediction; NULL where
-    a column is NULL, or holds a category that the model refuses. With a log link it calls EXP,
-    which SQLite has from version 3.35 on, if it was built with the functions of mathematics.
+def to_sql(model: Any, dialect: str = "ansi") -> str:
+    """One SQL expression of the table's columns whose value is the prediction; NULL where a column
+    is NULL, or holds a category that the model refuses. With a log link it calls EXP, which SQLite
+    has from version 3.35 on, if it was built with the functions of mathematics.
 
     Parameters
     ----------
     model : fitted estimator or Mixture
+    dialect : {"ansi", "postgres", "sqlite", "duckdb", "mysql", "bigquery", "snowflake", "tsql", \
+"spark", "databricks"}, default="ansi"
+        Of which database; "ansi" is standard SQL. It decides how names and texts are quoted (a
+        backslash in a text means itself in some databases, and begins an escape in others), what a
+        double is called, and how text is compared where the case would be ignored otherwise.
 
     Returns
     -------
     str
+
+    Raises
+    ------
+    ExportError
+        If a name or a category cannot be written, or the expression would be too long.
     """
-    routine = routine_of(model, _NORMS, "SQL")
-    refused = [text for group in routine.groups for text in _refusals(routine, group)]
-    text = f"CASE WHEN {' OR '.join(refused)} THEN NULL ELSE {_answer(routine)} END"
+    writer = _Writer(routine_of(model, _NORMS, "SQL"), dialect_of(dialect))
+    text = writer.expression()
     if len(text) > LONGEST:
         raise ExportError(
             f"the expression would have {len(text)} characters, more than the {LONGEST} that"
@@ -44,122 +56,138 @@ def to_sql(model: Any) -> str:
     return text
 
 
-def _refusals(routine: Routine, group: Group) -> list[str]:
-    """When there is no prediction because of a column."""
-    name = _identifier(group.name)
-    refusals = [f"{name} IS NULL"]
-    if group.levels is not None and routine.refuses_unknown:
-        refusals.append(f"{name} NOT IN ({', '.join(map(_literal, group.levels))})")
-    return refusals
+@dataclass(frozen=True)
+class _Writer:
+    """Writes a routine in a dialect."""
 
+    routine: Routine
+    dialect: Dialect
 
-def _standardize(routine: Routine) -> dict[int, str]:
-    """What each encoded column is written as."""
-    z = {}
-    for group in routine.groups:
-        name = _identifier(group.name)
-        for j in range(group.columns.start, group.columns.stop):
-            if group.levels is None:
-                value = f"CAST({name} AS DOUBLE PRECISION)"
-            else:
-                level = group.levels[1 + j - group.columns.start]
-                value = f"CASE WHEN {name} = {_literal(level)} THEN 1.0"
-                if routine.refuses_unknown:
-                    value += " ELSE 0.0 END"
-                else:
-                    others = ", ".join(_literal(one) for one in group.levels if one != level)
-                    typical = _number(routine.typical[j])
-                    value += f" WHEN {name} IN ({others}) THEN 0.0 ELSE {typical} END"
-            z[j] = f"(({value} - {_number(routine.origin[j])}) * {_number(routine.factor[j])})"
-    return z
+    def expression(self) -> str:
+        """The prediction, or NULL."""
+        refused = [text for group in self.routine.groups for text in self._refusals(group)]
+        return f"CASE WHEN {' OR '.join(refused)} THEN NULL ELSE {self._answer()} END"
 
+    def _refusals(self, group: Group) -> list[str]:
+        """When there is no prediction because of a column."""
+        name = self.dialect.identifier(group.name)
+        refusals = [f"{name} IS NULL"]
+        if group.levels is not None and self.routine.refuses_unknown:
+            refusals.append(f"{self._compared(group)} NOT IN ({self._listed(group.levels)})")
+        return refusals
 
-def _distance(locus: Locus, z: dict[int, str]) -> str:
-    """Distance from a locus, or its square where it is a root."""
-    gaps = [
-        f"({z[int(j)]} - {_number(center)})"
-        for j, center in zip(locus.columns, locus.center, strict=True)
-    ]
-    if locus.norm == "quadratic":
-        matrix = np.asarray(locus.matrix)
-        both = np.triu(matrix) + np.triu(matrix.T, 1)  # each product of two gaps once
-        terms = [
-            f"{_number(both[j, k])} * {gaps[j]} * {gaps[k]}" for j, k in np.argwhere(both != 0.0)
+    def _compared(self, group: Group) -> str:
+        """A column of categories, to be compared with them."""
+        name = self.dialect.identifier(group.name)
+        return name if group.levels is None else self.dialect.compared(name, group.levels[0])
+
+    def _listed(self, levels: Sequence[Any]) -> str:
+        return ", ".join(map(self.dialect.literal, levels))
+
+    def _encoded(self, group: Group, j: int) -> str:
+        """The value of an encoded column."""
+        if group.levels is None:
+            return self.dialect.cast(self.dialect.identifier(group.name))
+        name, level = self._compared(group), group.levels[1 + j - group.columns.start]
+        value = f"CASE WHEN {name} = {self.dialect.literal(level)} THEN 1.0"
+        if self.routine.refuses_unknown:
+            value += " ELSE 0.0 END"
+        else:
+            others = self._listed([one for one in group.levels if one != level])
+            typical = self.dialect.real(self.routine.typical[j])
+            value += f" WHEN {name} IN ({others}) THEN 0.0 ELSE {typical} END"
+        return self.dialect.cast(value) if self.dialect.casts else value
+
+    def _standardize(self) -> dict[int, str]:
+        """What each encoded column is written as."""
+        routine, real = self.routine, self.dialect.real
+        return {
+            j: (
+                f"(({self._encoded(group, j)} - {real(routine.origin[j])}) *"
+                f" {real(routine.factor[j])})"
+            )
+            for group in routine.groups
+            for j in range(group.columns.start, group.columns.stop)
+        }
+
+    def _distance(self, locus: Locus, z: dict[int, str]) -> str:
+        """Distance from a locus, or its square where it is a root."""
+        real = self.dialect.real
+        gaps = [
+            f"({z[int(j)]} - {real(center)})"
+            for j, center in zip(locus.columns, locus.center, strict=True)
         ]
-    else:
-        root = locus.norm == "euclidean"
-        terms = [f"{gap} * {gap}" if root else f"ABS({gap})" for gap in gaps]
-        if locus.weight is not None:
-            weights = [_number(weight) for weight in locus.weight]
-            terms = [f"{one} * {term}" for one, term in zip(weights, terms, strict=True)]
-    return "(" + " + ".join(terms or ["0.0"]) + ")"
-
-
-def _distances(routine: Routine, z: dict[int, str]) -> tuple[list[str], list[str]]:
-    """Distances and radii; the squares of all of them, which compare alike, if some are roots."""
-    squared = any(norm != "manhattan" for norm in routine.norms)
-    distances = [_distance(locus, z) for locus in routine.loci]
-    if squared:
-        distances = [
-            f"({text} * {text})" if locus.norm == "manhattan" else text
-            for text, locus in zip(distances, routine.loci, strict=True)
-        ]
-    reach = routine.radius * np.abs(routine.radius) if squared else routine.radius
-    return distances, [_number(value) for value in reach]
-
-
-def _score(routine: Routine, z: dict[int, str]) -> str:
-    """The score of the answer."""
-    scores = []
-    for coef, intercept in zip(routine.coef, routine.intercept, strict=True):
-        terms = [f"{_number(coef[j])} * {z[int(j)]}" for j in np.flatnonzero(coef)]
-        scores.append("(" + " + ".join([_number(intercept), *terms]) + ")")
-    away, reach = _distances(routine, z)
-    n = len(away)
-    if n == 0:
-        return scores[0]
-    inside = [f"{away[i]} <= {reach[i]}" for i in range(n)]
-    if routine.overlap == "nearest" or n == 1:
-        branches = []
-        for i in range(n):
-            rivals = [
-                f"({away[j]} > {reach[j]} OR {away[i]} {'<' if j < i else '<='} {away[j]})"
-                for j in range(n)
-                if j != i
+        if locus.norm == "quadratic":
+            matrix = np.asarray(locus.matrix)
+            both = np.triu(matrix) + np.triu(matrix.T, 1)  # each product of two gaps once
+            terms = [
+                f"{real(both[j, k])} * {gaps[j]} * {gaps[k]}" for j, k in np.argwhere(both != 0.0)
             ]
-            branches.append(f"WHEN {' AND '.join([inside[i], *rivals])} THEN {scores[i]}")
-        return f"CASE {' '.join(branches)} ELSE {scores[n]} END"
+        else:
+            root = locus.norm == "euclidean"
+            terms = [f"{gap} * {gap}" if root else f"ABS({gap})" for gap in gaps]
+            if locus.weight is not None:
+                weights = [real(weight) for weight in locus.weight]
+                terms = [f"{one} * {term}" for one, term in zip(weights, terms, strict=True)]
+        return "(" + " + ".join(terms or ["0.0"]) + ")"
+
+    def _distances(self, z: dict[int, str]) -> tuple[list[str], list[str]]:
+        """Distances and radii; the squares of all of them, which compare alike, if some are
+        roots.
+        """
+        routine = self.routine
+        squared = any(norm != "manhattan" for norm in routine.norms)
+        distances = [self._distance(locus, z) for locus in routine.loci]
+        if squared:
+            distances = [
+                f"({text} * {text})" if locus.norm == "manhattan" else text
+                for text, locus in zip(distances, routine.loci, strict=True)
+            ]
+        reach = routine.radius * np.abs(routine.radius) if squared else routine.radius
+        return distances, [self.dialect.real(value) for value in reach]
+
+    def _score(self) -> str:
+        """The score of the answer."""
+        routine, real, z = self.routine, self.dialect.real, self._standardize()
+        scores = []
+        for coef, intercept in zip(routine.coef, routine.intercept, strict=True):
+            terms = [f"{real(coef[j])} * {z[int(j)]}" for j in np.flatnonzero(coef)]
+            scores.append("(" + " + ".join([real(intercept), *terms]) + ")")
+        away, reach = self._distances(z)
+        if not away:
+            return scores[0]
+        choose = _nearest if routine.overlap == "nearest" or len(away) == 1 else _mean
+        return choose(scores, away, reach)
+
+    def _answer(self) -> str:
+        score, answer, real = self._score(), self.routine.answer, self.dialect.real
+        if answer.link == "sign" and answer.classes is not None:
+            negative, positive = map(self.dialect.literal, answer.classes)
+            return f"CASE WHEN {score} > 0 THEN {positive} ELSE {negative} END"
+        value = f"{score} * {real(answer.scale)} + {real(answer.center)}"
+        value = self.dialect.cast(value) if self.dialect.casts else value
+        return value if answer.link == "identity" else f"EXP({value})"
+
+
+def _nearest(scores: Sequence[str], away: Sequence[str], reach: Sequence[str]) -> str:
+    """The score of the nearest locality that contains a row, or of the exterior."""
+    n, branches = len(away), []
+    for i in range(n):
+        rivals = [
+            f"({away[j]} > {reach[j]} OR {away[i]} {'<' if j < i else '<='} {away[j]})"
+            for j in range(n)
+            if j != i
+        ]
+        branches.append(
+            f"WHEN {' AND '.join([f'{away[i]} <= {reach[i]}', *rivals])} THEN {scores[i]}"
+        )
+    return f"CASE {' '.join(branches)} ELSE {scores[n]} END"
+
+
+def _mean(scores: Sequence[str], away: Sequence[str], reach: Sequence[str]) -> str:
+    """The mean score of the localities that contain a row, or the score of the exterior."""
+    n = len(away)
+    inside = [f"{away[i]} <= {reach[i]}" for i in range(n)]
     total = " + ".join(f"CASE WHEN {inside[i]} THEN {scores[i]} ELSE 0.0 END" for i in range(n))
     count = " + ".join(f"CASE WHEN {one} THEN 1.0 ELSE 0.0 END" for one in inside)
     return f"CASE WHEN {' OR '.join(inside)} THEN ({total}) / ({count}) ELSE {scores[n]} END"
-
-
-def _answer(routine: Routine) -> str:
-    score, answer = _score(routine, _standardize(routine)), routine.answer
-    if answer.link == "sign" and answer.classes is not None:
-        negative, positive = map(_literal, answer.classes)
-        return f"CASE WHEN {score} > 0 THEN {positive} ELSE {negative} END"
-    value = f"{score} * {_number(answer.scale)} + {_number(answer.center)}"
-    return value if answer.link == "identity" else f"EXP({value})"
-
-
-def _number(value: Any) -> str:
-    """A double; negative ones in brackets."""
-    text = repr(float(value))
-    if "e" not in text:
-        text += "e0"  # approximate, not decimal, in standard SQL
-    return f"({text})" if text.startswith("-") else text
-
-
-def _identifier(name: str) -> str:
-    if "\0" in name:
-        raise ExportError(f"the column {name!r} cannot be named in SQL.")
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    return "'" + str(value).replace("'", "''") + "'"
