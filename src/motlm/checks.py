@@ -13,6 +13,16 @@ from ._typing import Array
 from .combinations import COMBINATIONS
 from .errors import InputError, TooManyLocalitiesError
 from .inputs import HANDLE_UNKNOWN
+from .limits import (
+    COUNT,
+    LARGEST,
+    LARGEST_TARGET,
+    SMALLEST,
+    SMALLEST_TARGET,
+    STARTS,
+    TEMPERATURES,
+    WEIGHTS,
+)
 from .overlap import OVERLAPS
 from .posterior import Prior
 from .search import SOLVERS
@@ -32,6 +42,8 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "warm_start": (True, False),
     "standardize": (True, False),
 }
+
+_SHOWN = 200  # characters of a value in a message
 
 
 @dataclass(frozen=True)
@@ -72,12 +84,15 @@ class Settings:
     def check(self) -> None:
         for name, low in _INTEGERS.items():
             self._check_integer(name, low)
-        if self.max_time is not None and not (_is_real(self.max_time) and self.max_time > 0):
+        time = self.max_time
+        if time is not None and not (_is_real(time) and time > 0 and _is_float(time)):
             raise InputError(
-                f"max_time must be None or a positive number of seconds; got {self.max_time!r}."
+                f"max_time must be None or a positive number of seconds; got {_show(time)}."
             )
-        if self.tol is not None and not (_is_real(self.tol) and self.tol >= 0):
-            raise InputError(f"tol must be None or a number >= 0; got {self.tol!r}.")
+        if self.tol is not None and not (_is_real(self.tol) and 0 <= self.tol <= LARGEST):
+            raise InputError(
+                f"tol must be None or a number >= 0 (at most {LARGEST:g}); got {_show(self.tol)}."
+            )
         share = self.validation_fraction
         if not (isinstance(share, Real) and 0 < float(share) < 1):
             raise InputError(f"validation_fraction must lie between 0 and 1; got {share!r}.")
@@ -107,7 +122,10 @@ class Settings:
             return
         if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
             words = "'auto' or an integer" if name == "n_localities" else "an integer"
-            raise InputError(f"{name} must be {words} >= {low}; got {value!r}.")
+            raise InputError(f"{name} must be {words} >= {low}; got {_show(value)}.")
+        most = STARTS if name == "n_starts" else COUNT
+        if value > most:
+            raise InputError(f"{name} must be at most {most}; got {_show(value)}.")
 
     def temperatures(self, target: type[Target]) -> tuple[float, ...]:
         """The inverse temperatures to try."""
@@ -116,13 +134,19 @@ class Settings:
             given = target.temperatures
         try:
             values = np.atleast_1d(np.asarray(given, dtype=float)).ravel()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             values = np.empty(0)
         positive = len(values) > 0 and np.isfinite(values).all() and bool((values > 0).all())
         if isinstance(given, bool) or not positive:
             raise InputError(
                 "inverse_temperature (lambda', a multiple of the number of rows) must be 'auto', a"
-                f" positive number or a sequence of them; got {given!r}."
+                f" positive number or a sequence of them; got {_show(given)}."
+            )
+        low, high = TEMPERATURES
+        if not ((low <= values) & (values <= high)).all():
+            raise InputError(
+                f"inverse_temperature must lie between {low:g} and {high:g}; got"
+                f" {list_numbers(values.tolist())}. Values from 0.1 to 1000 are usual."
             )
         if self.select == "bound" and not target.has_bound and len(set(values)) > 1:
             raise InputError(
@@ -175,6 +199,21 @@ def check_units(units: Units, names: tuple[str, ...], scaled: bool) -> None:
             f" {', '.join(names[:5])}{', ..' if len(names) > 5 else ''}); take them from rows like"
             " X by Units.of_rows."
         )
+    center, scale = np.asarray(units.center), np.asarray(units.inverse_scale)
+    sound = np.isfinite(center).all() and (np.abs(center) <= LARGEST).all()
+    if not sound or not ((scale == 0) | ((scale >= SMALLEST) & (scale <= LARGEST))).all():
+        raise InputError(
+            f"standardize has units whose centers are not within {-LARGEST:g} and {LARGEST:g}, or"
+            f" whose inverse scales are not 0 or within {SMALLEST:g} and {LARGEST:g}; take them"
+            " from rows like X by Units.of_rows."
+        )
+    low, high = SMALLEST_TARGET, LARGEST_TARGET
+    if not (abs(units.target_center) <= high and low <= units.target_scale <= high):
+        raise InputError(
+            f"standardize has a target_scale of {units.target_scale:g} and a target_center of"
+            f" {units.target_center:g}; the scale must lie between {low:g} and {high:g}, the center"
+            f" within {high:g} of 0."
+        )
     if not scaled and (units.target_center, units.target_scale) != (0.0, 1.0):
         raise InputError(
             "standardize has units of a target, which a classifier has not; leave the target out of"
@@ -192,18 +231,48 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
             "all of sample_weight are zero, so that no row is left to fit on; give some row a"
             " positive weight."
         )
-    weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64), dtype=float)
+    try:
+        # a number beyond the range of floats becomes an infinity, which is refused
+        with np.errstate(over="ignore"):
+            weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64), float)
+    except OverflowError as error:
+        raise InputError(f"sample_weight must be numbers: {error}.") from None
     if (weight < 0).any():
         first = int(np.flatnonzero(weight < 0)[0])
         raise InputError(
             f"Negative values in sample_weight: {int((weight < 0).sum())} of them, the first"
             f" {weight[first]:g} at row {first}; weights must be >= 0."
         )
+    (low, high), largest = WEIGHTS, float(weight.max(initial=0.0))
+    if len(weight) and not low <= largest <= high:
+        raise InputError(
+            f"the largest of sample_weight is {largest:.3g}; it must lie between {low:g} and"
+            f" {high:g}. A weight is a number of equal rows: divide all of them by"
+            f" {largest:.3g}, so that the largest is 1."
+        )
     return weight
 
 
 def list_numbers(values: Any) -> str:
     return ", ".join(f"{value:g}" for value in values)
+
+
+def _show(value: Any) -> str:
+    """A value in a message; the end of a long one is left out."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write integers of more than 4300 digits
+        text = f"{type(value).__name__} of very many digits"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}.."
+
+
+def _is_float(value: Any) -> bool:
+    """Whether a number can be had as a float."""
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def _is_real(value: Any) -> bool:

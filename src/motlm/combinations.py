@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ._typing import Array
+from .limits import flush_to_zero
 
 __all__ = [
     "COMBINATIONS",
@@ -44,6 +45,7 @@ class Combination(Protocol):
     def value_and_partials(self, omega: Array, losses: Array) -> Combined: ...
 
 
+@flush_to_zero
 def leave_one_out(factors: Array) -> tuple[Array, Array]:
     """The product of all factors along the first axis, and for each of them the product of the
     others.
@@ -82,6 +84,7 @@ def leave_one_out(factors: Array) -> tuple[Array, Array]:
     return product, others
 
 
+@flush_to_zero
 def gates(omega: Array) -> tuple[Array, Array]:
     """(omega_1, .., omega_n, prod(1 - omega)) along the first axis, and prod over j != i of (1 -
     omega_j) for each i.
@@ -127,9 +130,11 @@ class Sum:
     name = "sum"
     additive = True
 
+    @flush_to_zero
     def value(self, omega: Array, losses: Array) -> Array:
         return np.asarray(np.einsum("ij,ij->j", gates(omega)[0], losses))
 
+    @flush_to_zero
     def value_and_partials(self, omega: Array, losses: Array) -> Combined:
         gate, others = gates(omega)
         value = np.einsum("ij,ij->j", gate, losses)
@@ -158,10 +163,12 @@ class AnyErrs:
     name = "any"
     additive = False
 
+    @flush_to_zero
     def value(self, omega: Array, losses: Array) -> Array:
         outside = np.prod(1.0 - omega, axis=0)
         return np.asarray(1.0 - np.prod(1.0 - omega * losses[:-1], axis=0) + losses[-1] * outside)
 
+    @flush_to_zero
     def value_and_partials(self, omega: Array, losses: Array) -> Combined:
         inside = losses[:-1]
         right, right_others = leave_one_out(1.0 - omega * inside)
@@ -177,6 +184,7 @@ class AnyErrs:
         )
 
 
+@flush_to_zero
 def ambiguity(omega: Array, losses: Array) -> Array:
     """1 - prod(1 - omega_i l_i) - prod(1 - omega_i (1 - l_i)) + prod(1 - omega_i): the probability
     that two applicable models disagree, one right and one wrong. It needs no labels, since right

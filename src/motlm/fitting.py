@@ -29,13 +29,14 @@ from .fingerprints import Fingerprint
 from .geometry import Geometry, radii
 from .inputs import CheckedTable, Reading
 from .learning import Found, Learning
+from .limits import SMALLEST_TARGET
 from .mixture import Mixture, Provenance
 from .overlap import OVERLAPS
 from .posterior import Posterior, Prior
 from .problem import Problem, Recipe, Table
 from .rows import distinct_rows
 from .targets import Target
-from .units import Units, moments
+from .units import Units, check_spread, moments
 from .watch import Watch
 
 __all__ = ["Kind", "Sample", "count_rows", "fit_mixture"]
@@ -72,7 +73,14 @@ def fit_mixture(
     temperatures, names = settings.temperatures(kind.target), reading.columns.encoded_names
     if isinstance(settings.standardize, Units):
         check_units(settings.standardize, names, target.scaled)
-    varies = moments(table.X, table.weight / table.weight.sum())[1] > 0
+    spread = moments(table.X, table.weight / table.weight.sum())[1]
+    if settings.standardize and not isinstance(settings.standardize, Units):
+        check_spread(spread, names, "X")
+    if target.scaled and not isinstance(settings.standardize, Units):
+        share = table.weight / table.weight.sum()
+        spread_of_y = moments(table.target[:, None], share)[1]
+        check_spread(spread_of_y, ("y",), "y", SMALLEST_TARGET)
+    varies = spread > 0
     merged = distinct_rows(table.X[:, varies], table.target, table.weight, rng)
     rows = Table(table.X[merged.first], table.target[merged.first], merged.weight)
     sizes = settings.sizes(points, len(rows.X), len(table.X))

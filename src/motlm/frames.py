@@ -8,10 +8,12 @@ import numpy as np
 
 from ._typing import AnyArray, Array, Booleans
 from .errors import InputError, InputTypeError
+from .limits import LARGEST
 
 __all__ = [
     "check_finite",
     "check_present",
+    "check_size",
     "columns_of",
     "floats_of",
     "has_text",
@@ -98,6 +100,19 @@ def check_finite(X: Array, names: tuple[str, ...], what: str) -> None:
         f"Input {what} contains {kind}: column {names[column]!r}, row {row} (of {bad} such"
         f" value{'s' * (bad > 1)} in all). motlm has no rule for missing values: drop or impute"
         " them first."
+    )
+
+
+def check_size(X: Array, names: tuple[str, ...], what: str, most: float = LARGEST) -> None:
+    """Raise, naming the column and the first row, where a number is too large to compute with."""
+    if not X.size or max(-float(X.min()), float(X.max())) <= most:
+        return
+    row, column = np.argwhere(np.abs(X) > most)[0]
+    where = "" if names[column] == what else f" in column {names[column]!r}"
+    raise InputError(
+        f"{what} has the number {X[row, column]:.3g}{where}, row {row}; numbers up to {most:g} can"
+        " be computed with.",
+        "Divide the column by a number of that size, or take its logarithm.",
     )
 
 

@@ -26,6 +26,7 @@ from .rows import Rows
 
 __all__ = [
     "GEOMETRIES",
+    "LARGEST_START",
     "SMALLEST_START",
     "Geometry",
     "GivenCenters",
@@ -41,7 +42,7 @@ __all__ = [
 
 _SMALLEST_RADIUS = 0.02  # standardized, of a ball that never reaches a membership of 1/2
 CENTER_SCALE = 0.2  # of a learned center, where a search begins
-SMALLEST_START = 1e-2  # radius of a ball where a search begins
+SMALLEST_START, LARGEST_START = 1e-2, 1e6  # radius of a ball where a search begins
 _ROUNDING = 1e-9  # relative, by which two forms of a center in a file may differ
 _NONE: Array = np.empty(0)
 Placed = dict[str, Array]  # fields of the posterior that place localities
@@ -381,7 +382,8 @@ class LearnedBalls:
 
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         m = len(rows)
-        chosen = rng.choice(m, size=n, replace=False, p=rows.weight / rows.weight.sum())
+        chance = np.maximum(rows.weight / rows.weight.sum(), 1e-300)  # every row may be drawn
+        chosen = rng.choice(m, size=n, replace=False, p=chance)
         center = rows.coordinates[chosen].astype(float)
         squared = [_squared_distances(rows, point) for point in center]
         placed = {"center": center, "center_scale": np.full(n, CENTER_SCALE)}
@@ -391,7 +393,7 @@ class LearnedBalls:
         center = rows.coordinates[row].astype(float)
         squared = _squared_distances(rows, center)
         limit = rank(squared, share)
-        radius = max(float(np.sqrt(limit)), SMALLEST_START)
+        radius = min(max(float(np.sqrt(limit)), SMALLEST_START), LARGEST_START)
         scale = np.asarray(min(CENTER_SCALE, 0.3 * radius))
         return {"center": center, "center_scale": scale}, radius, np.asarray(squared <= limit)
 

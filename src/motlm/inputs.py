@@ -25,12 +25,14 @@ from .errors import (
 from .frames import (
     check_finite,
     check_present,
+    check_size,
     columns_of,
     floats_of,
     has_text,
     is_frame,
     is_numeric,
 )
+from .limits import FARTHEST, LARGEST
 from .units import Units
 
 __all__ = ["HANDLE_UNKNOWN", "CheckedTable", "Columns", "Group", "Inputs", "Reading", "TableNotes"]
@@ -124,7 +126,7 @@ class Columns:
             if group.levels is None:
                 try:
                     parts.append(floats_of(column)[:, None])
-                except (TypeError, ValueError) as error:
+                except (TypeError, ValueError, OverflowError) as error:
                     raise InputError(
                         f"column {group.name!r} of {what} should hold numbers as it did in fit:"
                         f" {error}"
@@ -219,6 +221,7 @@ class Reading:
                 self._refuse_text_columns(X, what)
                 raise
         check_finite(encoded, self.columns.encoded_names, what)
+        check_size(encoded, self.columns.encoded_names, what)
         return encoded
 
     def _refuse_text_columns(self, X: Any, what: str) -> None:
@@ -228,7 +231,7 @@ class Reading:
         for label, column in zip(X.columns, columns_of(X), strict=True):
             try:
                 floats_of(column)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(
                     f"column {label!r} of {what} holds text or categories; it held numbers in fit."
                 ) from None
@@ -245,8 +248,9 @@ class Reading:
             )
         else:
             try:
-                points = np.asarray(points, dtype=object if columns.has_text else float)
-            except (TypeError, ValueError) as error:
+                with np.errstate(over="ignore"):  # beyond the range of floats: refused below
+                    points = np.asarray(points, dtype=object if columns.has_text else float)
+            except (TypeError, ValueError, OverflowError) as error:
                 raise InputError(
                     f"points_of_interest must be rows of numbers, like X: {error}"
                 ) from error
@@ -264,6 +268,7 @@ class Reading:
         if len(points):
             encoded = columns.encode(points, "points_of_interest")
         check_finite(encoded, columns.encoded_names, "points_of_interest")
+        check_size(encoded, columns.encoded_names, "points_of_interest")
         return encoded
 
     def _in_order(self, points: Any) -> Any:
@@ -314,6 +319,7 @@ class CheckedTable:
         columns = Columns.learn(rows, self.names) if self.text else Columns.numeric(self.names)
         encoded = columns.encode(rows, "X") if self.text else rows
         check_finite(encoded, columns.encoded_names, "X")
+        check_size(encoded, columns.encoded_names, "X")
         reading = Reading(columns, self.labels, self.named, self.owner, handle_unknown)
         return reading, encoded
 
@@ -364,7 +370,30 @@ class Inputs:
 
     def encode(self, X: Any, what: str = "X") -> Array:
         """Rows as numbers in the user's units, (n_rows, n_encoded)."""
-        return self.reading.encode(X, self.typical, what)
+        encoded = self.reading.encode(X, self.typical, what)
+        self.check_reach(encoded, what)
+        return encoded
+
+    def check_reach(self, encoded: Array, what: str, most: float = FARTHEST) -> None:
+        """Raise, naming the column and the first row, where a row lies so far from the training
+        rows, in standardized units, that squared distances could overflow.
+        """
+        units = self.units
+        width = np.full(len(units.center), 2.0 * LARGEST)  # no end
+        near = self.counted & (units.inverse_scale > 0.5 * most / LARGEST)
+        np.divide(most, units.inverse_scale, out=width, where=near)
+        low, high = units.center - width, units.center + width
+        far = (encoded < low) | (encoded > high)
+        if not far.any():
+            return
+        row, column = np.argwhere(far)[0]
+        raise InputError(
+            f"{what} has the number {encoded[row, column]:.3g} in column {self.names[column]!r},"
+            f" row {row}, which is more than {most:g} times"
+            f" {1.0 / units.inverse_scale[column]:.3g}, the unit of the column, away from"
+            f" {units.center[column]:.3g}.",
+            "Check the units of the row; or take the logarithm of the column and fit again.",
+        )
 
     def standardize(self, encoded: Array) -> Array:
         """All columns; the constant ones, which a metric sees too, are 0."""
@@ -408,9 +437,14 @@ def _scribe(owner: str) -> Any:
 def _numbers(scribe: Any, X: Any, reset: bool) -> Any:
     """X as an array of numbers, checked by scikit-learn; text is refused with advice."""
     _refuse_text(X)
-    return validate_data(
-        scribe, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
-    )
+    try:
+        # a number beyond the range of floats becomes an infinity, which is refused
+        with np.errstate(over="ignore"):
+            return validate_data(
+                scribe, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False
+            )
+    except OverflowError as error:
+        raise InputError(f"X must be numbers that a computer can hold: {error}.") from None
 
 
 def _refuse_text(X: Any) -> None:
@@ -427,6 +461,8 @@ def _refuse_text(X: Any) -> None:
         return
     try:
         values.astype(float)
+    except OverflowError:  # of an integer, which is refused as a number
+        return
     except (TypeError, ValueError):
         text = next(value for value in values.ravel() if not _is_number(value))
         raise InputError(

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Integers
-from .errors import FewRowsWarning
+from .errors import FewRowsWarning, InputError
 from .geometry import radii
+from .limits import FARTHEST, power_of_two
 from .objective import BLOCK
 from .optimize import Record, Solution
 from .overlap import Overlap, apply_to, contain
@@ -82,6 +83,7 @@ def choose(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
     alike = [outcome for outcome in outcomes if outcome.n_localities == best.n_localities]
     for outcome in sorted(alike, key=lambda outcome: outcome.solutions[0].inverse_temperature):
         gap = outcome.losses - best.losses
+        gap /= power_of_two(gap)  # the sign below is the same, and squares do not overflow
         mean = float(share @ gap)
         error = np.sqrt(len(gap) / (len(gap) - 1) * float(share**2 @ (gap - mean) ** 2))
         if mean <= standard_errors * error:
@@ -147,7 +149,7 @@ class Learning:
         problem, held = whole, None
         if len(sizes) * len(temperatures) > 1 and self.select == "held-out":
             if validation is not None:
-                held = whole.rows_of(validation.X, validation.target, validation.weight)
+                held = _hold(whole, validation, "y_val")
             else:
                 part = self._hold_out(table, sizes, temperatures)
                 if part is None:
@@ -182,7 +184,8 @@ class Learning:
             return None
         rest = table.part(mask)
         problem = self.recipe.problem(table.part(~mask))
-        held = problem.rows_of(rest.X, rest.target, rest.weight)
+        problem.inputs.check_reach(rest.X, "X")
+        held = _hold(problem, rest, "y")
         return problem, held, [n for n in sizes if not learned or n <= (~mask).sum()]
 
     def _explore(
@@ -280,6 +283,21 @@ class Learning:
             and self.options["solver"] == "lbfgs",
             **self.options,
         )
+
+
+def _hold(problem: Problem, table: Table, what: str) -> Rows:
+    """Rows to choose by; an error where their targets are so far from the others that squares could
+    overflow.
+    """
+    held = problem.rows_of(table.X, table.target, table.weight)
+    largest = float(np.abs(held.target).max())
+    if largest > FARTHEST:
+        raise InputError(
+            f"{what} has a number that is {largest:.3g} times as far from the mean as the other"
+            f" targets usually are; at most {FARTHEST:g} can be compared.",
+            "Divide the target by a number of its size, or take its logarithm.",
+        )
+    return held
 
 
 def _count_rows(problem: Problem, posterior: Posterior, radius: Array) -> Integers:

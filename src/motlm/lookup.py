@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ._typing import Array, Integers
+from .limits import flush_to_zero
 from .special import powers_from_values
 
 __all__ = ["Lookup", "Panels", "Place", "Table", "half_distance"]
@@ -66,6 +67,7 @@ class Table:
         left, width = self.edges[:-1][panel], np.diff(self.edges)[panel]
         return Place(panel, np.clip(2.0 * (x - left) / width - 1.0, -1.0, 1.0))
 
+    @flush_to_zero
     def look_up(self, coefficients: Array, place: Place) -> Array:
         """Of the piecewise polynomial with these (power, panel) coefficients."""
         result: Array = coefficients[-1][place.panel]
@@ -184,6 +186,7 @@ class Lookup:
         x -= cell
         return Place(cell, x)
 
+    @flush_to_zero
     def look_up(self, cubics: Array, place: Place) -> Array:
         result: Array = cubics[3].take(place.panel)
         for power in (2, 1, 0):
@@ -191,6 +194,7 @@ class Lookup:
             result += cubics[power].take(place.panel)
         return result
 
+    @flush_to_zero
     def moments(self, place: Place, factor: Array) -> Array:
         """(4, n_parts): sums of factor * position^power over the rows in each part. Writes over the
         factors.
@@ -203,6 +207,7 @@ class Lookup:
             moments[power] = np.bincount(part, weights=factor.ravel(), minlength=n_parts)
         return moments
 
+    @flush_to_zero
     def parameter_sums(self, moments: Array) -> Array:
         """(parameter, locality): sum over rows of factor * d membership / d parameter. The
         transpose of a look-up.

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ._typing import Array
+from .limits import flush_to_zero
 from .special import normal_cdf_and_density
 
 __all__ = ["LOSSES", "Loss", "LossPartials", "OffBy", "Squared", "ZeroOne"]
@@ -63,6 +64,7 @@ class ZeroOne:
     def rough_variance(self, residual: float) -> float:
         return max(residual, _LEAST_VARIANCE)
 
+    @flush_to_zero
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
         per_scale = np.sqrt(variance)
         np.divide(-1.0, per_scale, out=per_scale)
@@ -134,6 +136,7 @@ class OffBy:
     def __init__(self, tolerance: float = 1.0) -> None:
         self.tolerance = tolerance
 
+    @flush_to_zero
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
         per_scale = 1.0 / np.sqrt(variance)
         residual = mean - y

@@ -40,6 +40,7 @@ from scipy.special import gammaincc, gammainccinv, gammaincinv, gammaln, psi, xl
 
 from ._typing import Array, ArrayLike, Booleans
 from .errors import InputError
+from .limits import flush_to_zero
 from .lookup import Panels, Table
 from .special import log_bessel_and_ratio
 
@@ -88,6 +89,7 @@ class UpsilonPartials(NamedTuple):
     rate: Array
 
 
+@flush_to_zero
 def theta_tables(shape: Array, rate: Array) -> list[Table]:
     """Tables of theta; their parameters are (shape, rate). The slope with respect to D^2 / 2 is not
     kept: known centers stay.
@@ -107,6 +109,7 @@ def theta_tables(shape: Array, rate: Array) -> list[Table]:
     return panels.tables(value, np.zeros_like(value), [by_shape, by_rate])
 
 
+@flush_to_zero
 def upsilon_tables(n_features: int, center_scale: Array, shape: Array, rate: Array) -> list[Table]:
     """Tables of upsilon; their parameters are (center_scale, shape, rate)."""
     if len(shape) == 0:
@@ -163,7 +166,7 @@ def _fluxes(
     shift = distance - rate * eps * eps
     spread = 4.0 * eps * eps * (k + 0.5 * (d - 1.0))
     root = np.sqrt(shift * shift + spread)
-    mode = np.where(shift > 0, 0.5 * (shift + root), 0.5 * spread / (root - shift))
+    mode = np.where(shift > 0, 0.5 * (shift + root), 0.5 * spread / (root + np.abs(shift)))
     for _ in range(2):  # near it is enough: the sum reaches far on both sides
         first, second = slopes(mode)
         mode = mode * np.exp(np.clip(-first / second, -1.0, 1.0))
@@ -254,6 +257,7 @@ def distances(distance: ArrayLike) -> Array:
     return distance
 
 
+@flush_to_zero
 def theta(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -> Array:
     """P(radius >= distance) for radius ~ Gamma(shape, rate); arguments broadcast.
 
@@ -278,6 +282,7 @@ def theta(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -> Array:
     return np.asarray(gammaincc(k, t * D))
 
 
+@flush_to_zero
 def theta_and_partials(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -> ThetaPartials:
     """theta and its partials with respect to distance, shape and rate; arguments broadcast.
 

@@ -21,6 +21,7 @@ from .errors import InputTypeError
 from .fingerprints import Fingerprint
 from .geometry import Geometry, Locus, lookup_of
 from .inputs import Inputs
+from .limits import power_of_two
 from .localities import Locality, LocalModel
 from .lookup import Lookup
 from .objective import BLOCK, variances
@@ -190,7 +191,7 @@ class Mixture:
         coef[:, counted] = posterior.coef[:, counted[inputs.varies]] * slope[counted]
 
         def model(i: int) -> dict[str, Any]:
-            lever = posterior.coef_scale[i] * np.linalg.norm(slope * units.center)
+            lever = posterior.coef_scale[i] * _norm(slope * units.center)
             intercept = posterior.intercept[i] * target.scale + target.center
             return {
                 "feature_names": inputs.names,
@@ -395,6 +396,12 @@ def mixture_of(model: Any) -> Mixture:
             " them."
         )
     return found
+
+
+def _norm(values: Array) -> float:
+    """In units of a power of two, which changes no digit, so that squares do not overflow."""
+    unit = power_of_two(values)
+    return unit * float(np.linalg.norm(values / unit))
 
 
 def _fix(array: Array) -> Array:

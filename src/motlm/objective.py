@@ -22,10 +22,12 @@ from ._renamed import forward
 from ._typing import Array
 from .combinations import SUM, Combination, gates
 from .geometry import Geometry, lookup_of
+from .limits import flush_to_zero
 from .lookup import Lookup, Place
 from .losses import Loss
 from .posterior import FIELDS, Posterior, Prior
 from .rows import Rows
+from .special import solve
 
 __all__ = [
     "BLOCK",
@@ -41,6 +43,9 @@ __all__ = [
 ]
 
 BLOCK = 8192  # rows; tuned: a block's arrays stay in a second-level cache for a few localities
+# lambda, or squared norm of a row, from which a membership below 0, by some 1e-11 of rounding, may
+# outweigh the prior
+_HEAVY = 1e9
 
 
 class BlockSums(NamedTuple):
@@ -77,6 +82,7 @@ def locate(geometry: Geometry, lookup: Lookup, posterior: Posterior, rows: Rows)
     return Located(mean, place, lookup.look_up(lookup.value, place))
 
 
+@flush_to_zero
 def block_loss(
     loss: Loss,
     combination: Combination,
@@ -93,6 +99,7 @@ def block_loss(
     return float(rows.weight @ combination.value(omega, value))
 
 
+@flush_to_zero
 def block_sums(
     loss: Loss,
     combination: Combination,
@@ -166,6 +173,7 @@ def block_sums(
     return BlockSums(total, Posterior(**partials), lookup.moments(place, by_omega))
 
 
+@flush_to_zero
 def solve_models(
     objective: Objective, posterior: Posterior, lookup: Lookup
 ) -> tuple[Posterior, list[Located]]:
@@ -182,11 +190,16 @@ def solve_models(
     prior, twice = objective.prior, 2.0 * objective.inverse_temperature
     gram, moment = np.zeros((n + 1, d + 1, d + 1)), np.zeros((n + 1, d + 1))
     norm2 = np.zeros(n + 1)
+    heavy = objective.inverse_temperature * objective.total_weight > _HEAVY or bool(
+        (objective.rows.features_norm2 > _HEAVY).any()
+    )
     places = []
     for rows in objective.rows.blocks(objective.block):
         _, place, omega = locate(objective.geometry, lookup, posterior, rows)
         places.append((place, omega))
         gate, _ = gates(omega)
+        if heavy:
+            np.maximum(gate, 0.0, out=gate)
         gate *= rows.weight
         for i in range(n + 1):
             weighted = rows.features * gate[i][:, None]
@@ -214,9 +227,7 @@ def solve_models(
             np.broadcast_to(prior.intercept, n + 1),
         ]
     )
-    means = np.linalg.solve(
-        gram + pull[:, :, None] * np.eye(d + 1), (moment + pull * means0)[:, :, None]
-    )[:, :, 0]
+    means = solve(gram + pull[:, :, None] * np.eye(d + 1), moment + pull * means0)
     best = replace(
         posterior,
         coef=means[:, :d],
@@ -338,6 +349,7 @@ class Objective:
             self.inverse_temperature * self.total_weight
         )
 
+    @flush_to_zero
     def value_and_gradient(
         self,
         posterior: Posterior,

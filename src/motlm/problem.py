@@ -11,6 +11,7 @@ from ._typing import Array, Booleans
 from .combinations import Combination
 from .geometry import Geometry
 from .inputs import Inputs, Reading
+from .limits import UNSCALED
 from .losses import Loss
 from .mixture import rows_of
 from .objective import Objective
@@ -24,6 +25,8 @@ __all__ = ["NO_ROWS", "Problem", "Recipe", "Table"]
 NO_ROWS = Rows.of(np.empty((0, 0)), np.empty(0))
 # The order in which the fields of the posterior are packed; others follow.
 _ORDER = ("radius_shape", "radius_rate", "coef", "intercept", "intercept_scale", "coef_scale")
+
+_STRETCH = 1e12  # between the units of some rows and those of all; beyond it nothing is alike
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class Problem:
         np.divide(
             new.inverse_scale[varies], old.inverse_scale[varies], out=stretch, where=both[varies]
         )
+        stretch = np.clip(stretch, 1.0 / _STRETCH, _STRETCH)
         mean_stretch = float(np.exp(np.log(stretch).mean())) if varies.any() else 1.0
         to_target = target.scale / self.target.scale
         shift = (old.center - new.center)[varies] * new.inverse_scale[varies]
@@ -132,8 +136,11 @@ class Recipe:
         if not isinstance(units, Units):
             units = Units.of(table.X, table.target, table.weight, units, self.target.scaled)
         target = self.target.scale_by(units)
+        units.check_slopes(self.reading.columns.encoded_names, target.scale)
         columns = replace(units, target_center=0.0, target_scale=1.0)
         inputs = Inputs(self.reading, columns, self.varies, self.typical)
+        if isinstance(self.standardize, Units) or not self.standardize:
+            inputs.check_reach(table.X, "X", UNSCALED)
         geometry = self.geometry.fit(inputs, table.X, table.weight)
         prior = geometry.expand(self.prior, self.room, inputs)
         problem = Problem(

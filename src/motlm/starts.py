@@ -10,11 +10,22 @@ import numpy as np
 from ._renamed import warn_of
 from ._typing import Array, Booleans
 from .combinations import gates
-from .geometry import SMALLEST_START, Geometry, GivenCenters, LearnedBalls, Placed, lookup_of, rank
+from .geometry import (
+    LARGEST_START,
+    SMALLEST_START,
+    Geometry,
+    GivenCenters,
+    LearnedBalls,
+    Placed,
+    lookup_of,
+    rank,
+)
+from .limits import flush_to_zero
 from .losses import Loss, ZeroOne
 from .objective import Objective, locate, variances
 from .posterior import Posterior, Prior
 from .rows import Rows
+from .special import solve
 
 __all__ = [
     "Ball",
@@ -70,7 +81,7 @@ def place_at_rows(
     placed, distance = objective.geometry.place(rows, n, rng)
     share = rng.uniform(0.05, 0.5, size=n)
     radius = np.array([rank(distance[i], share[i]) for i in range(n)])
-    radius = np.maximum(radius, SMALLEST_START)
+    radius = np.clip(radius, SMALLEST_START, LARGEST_START)
     inside = distance <= radius[:, None]
     coef, intercept = np.empty((n + 1, d)), np.empty(n + 1)
     for i in range(n):
@@ -124,6 +135,7 @@ class Ball:
     gain: float  # loss per row that it promises to remove
 
 
+@flush_to_zero
 def promising_balls(
     objective: Objective, posterior: Posterior, count: int, rng: np.random.Generator
 ) -> list[Ball]:
@@ -307,10 +319,11 @@ def _ridge(
     gram[:d, :d] += weighted.T @ X
     gram[:d, d] = gram[d, :d] = weighted.sum(axis=0)
     gram[d, d] += weight.sum()
-    solution = np.linalg.solve(gram, np.append(y @ weighted, y @ weight))
+    solution = solve(gram, np.append(y @ weighted, y @ weight))
     return np.asarray(solution[:d], dtype=float), float(solution[d])
 
 
+@flush_to_zero
 def _hard_loss(
     loss: Loss, rows: Rows, chosen: Booleans, weight: Array, coef: Array, intercept: float
 ) -> float:

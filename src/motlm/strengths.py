@@ -9,6 +9,7 @@ import numpy as np
 from ._typing import Array
 from .combinations import gates
 from .geometry import lookup_of
+from .limits import flush_to_zero
 from .objective import Objective, locate, variances
 from .posterior import Posterior
 
@@ -27,6 +28,7 @@ class Strengths(NamedTuple):
     common: Array
 
 
+@flush_to_zero
 def strengths(objective: Objective, posterior: Posterior) -> Strengths:
     n, dtype = posterior.n_localities, objective.rows.features.dtype
     lookup, typed = lookup_of(objective.geometry, posterior, dtype), posterior.astype(dtype)

@@ -10,8 +10,10 @@ import numpy as np
 from ._renamed import warn_of
 from ._typing import Array
 from .errors import InputError
+from .frames import check_size
+from .limits import LARGEST_TARGET, SLOPES, SMALLEST, SMALLEST_TARGET
 
-__all__ = ["Units", "moments"]
+__all__ = ["Units", "check_spread", "moments"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +48,19 @@ class Units:
         cls, X: Array, target: Array, weight: Array, standardize: bool, scale_target: bool
     ) -> Units:
         """Weighted means and standard deviations. A column that happens to be constant among these
-        rows becomes 0.
+        rows becomes 0; so does one of less spread than numbers can be divided by.
         """
         share = weight / weight.sum()
         d = X.shape[1]
         center, inverse_scale = np.zeros(d), np.ones(d)
         if standardize:
             center, scale = moments(X, share)
-            inverse_scale = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
+            inverse_scale = np.divide(1.0, scale, out=np.zeros(d), where=scale >= SMALLEST)
         target_center, target_scale = 0.0, 1.0
         if scale_target:
             middle, size = moments(target[:, None], share)
-            target_center, target_scale = float(middle[0]), float(size[0]) or 1.0
+            target_center = float(middle[0])
+            target_scale = float(size[0]) if size[0] >= SMALLEST_TARGET else 1.0
         return cls(center, inverse_scale, target_center, target_scale)
 
     @classmethod
@@ -93,6 +96,12 @@ class Units:
                 f"target must be {len(X)} finite numbers, one for each row; got an array of shape"
                 f" {y.shape}."
             )
+        names = tuple(f"x{j}" for j in range(X.shape[1]))
+        check_size(X, names, "X")
+        check_size(y[:, None], ("target",), "target", LARGEST_TARGET)
+        share = np.full(len(X), 1.0 / len(X))
+        check_spread(moments(X, share)[1], names, "X")
+        check_spread(moments(y[:, None], share)[1], ("target",), "target", SMALLEST_TARGET)
         return cls.of(X, y, np.ones(len(X)), True, target is not None)
 
     def standardized(self, X: Array) -> Array:
@@ -100,10 +109,40 @@ class Units:
         warn_of("Units.standardized", "Units.standardize")
         return self.standardize(X)
 
+    def check_slopes(self, names: tuple[str, ...], target_scale: float) -> None:
+        """Raise where a coefficient in the user's units would leave the range of floats."""
+        counted = self.inverse_scale > 0
+        size = np.log10(self.inverse_scale, out=np.zeros(len(names)), where=counted)
+        size += np.log10(target_scale)
+        low, high = np.log10(SLOPES)
+        bad = counted & ((size < low) | (size > high))
+        if bad.any():
+            first = int(np.flatnonzero(bad)[0])
+            raise InputError(
+                f"y varies by {target_scale:.3g} and column {names[first]!r} by"
+                f" {1.0 / self.inverse_scale[first]:.3g}: a coefficient of it would be of the order"
+                f" of 1e{size[first]:+.0f}.",
+                "Divide the column, or y, by a number of its size.",
+            )
+
     def standardize(self, X: Array) -> Array:
         Z = X - self.center
         Z *= self.inverse_scale
         return np.asarray(Z)
+
+
+def check_spread(spread: Array, names: tuple[str, ...], what: str, least: float = SMALLEST) -> None:
+    """Raise, naming the column, where a column varies too little to be divided by its spread."""
+    small = (spread > 0) & (spread < least)
+    if not small.any():
+        return
+    first = int(np.flatnonzero(small)[0])
+    where = what if names[first] == what else f"column {names[first]!r} of {what}"
+    raise InputError(
+        f"{where} varies by {spread[first]:.3g} only (its standard deviation); at least"
+        f" {least:g} can be divided by.",
+        "Multiply the column by a large number, or leave it out.",
+    )
 
 
 def moments(X: Array, share: Array) -> tuple[Array, Array]:
