@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import click
 
 from ..certificates import audit
+from ..errors import UnknownCategoryWarning
+from ..estimators import LocalMixture
 from ._errors import CommandError, ignore_warnings, show, show_message
 from ._models import load_model, open_source, outcomes_for, rows_for, source_rows
 from ._options import (
@@ -64,7 +67,7 @@ def certify(**given: Any) -> None:
     text = source_rows(source)
     y, _ = outcomes_for(model, text, options.target)
     X, _ = rows_for(model, text, source.name)
-    with ignore_warnings():  # rows_for has noted unknown categories
+    with ignore_warnings(*_unknown_categories(model, X)):  # rows_for has noted them
         certificate = audit(model, X, y, delta=options.delta, population=options.population)
     if options.save:
         model.certificate_ = certificate
@@ -74,3 +77,12 @@ def certify(**given: Any) -> None:
         click.echo(json.dumps(certificate.to_dict()))
     else:
         show(str(certificate))
+
+
+def _unknown_categories(model: LocalMixture, X: Any) -> list[str]:
+    """What the library has to say about categories that the model does not know."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UnknownCategoryWarning)
+        model.mixture_.encode(X)
+    return [one.message.text for one in caught if isinstance(one.message, UnknownCategoryWarning)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,10 +124,12 @@ def show_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def ignore_warnings() -> Iterator[None]:
+def ignore_warnings(*noted: str) -> Iterator[None]:
     """Around predictions for rows of which a note has been printed: the library would warn of
-    unknown categories again.
+    unknown categories again, or of what is `noted`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownCategoryWarning)
+        for text in noted:
+            warnings.filterwarnings("ignore", re.escape(text), MotlmWarning)
         yield
