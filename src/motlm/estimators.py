@@ -451,9 +451,16 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         """
         return exports.to_python(self, name)
 
-    def to_sql(self) -> str:
-        """One standard SQL expression whose value is the prediction for a row of a table; NULL
-        where it cannot be given.
+    def to_sql(self, dialect: str = "ansi") -> str:
+        """One SQL expression whose value is the prediction for a row of a table; NULL where it
+        cannot be given.
+
+        Parameters
+        ----------
+        dialect : str, default="ansi"
+            "ansi" is standard SQL; the others, for what databases quote and name differently, are
+            "postgres", "sqlite", "duckdb", "mysql", "bigquery", "snowflake", "tsql", "spark" and
+            "databricks".
 
         Returns
         -------
@@ -467,8 +474,10 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         >>> model = LocalMixtureRegressor(points_of_interest=[[0.0189]], random_state=0).fit(X, y)
         >>> model.to_sql()  # doctest: +ELLIPSIS
         'CASE WHEN "x0" IS NULL THEN NULL ELSE CASE WHEN ... <= ... THEN (...) ELSE (...) END...'
+        >>> model.to_sql("mysql")  # doctest: +ELLIPSIS
+        'CASE WHEN `x0` IS NULL THEN NULL ELSE CAST(CASE WHEN ... END * ... + ... AS DOUBLE) END'
         """
-        return exports.to_sql(self)
+        return exports.to_sql(self, dialect)
 
     def to_onnx(self) -> Any:
         """An ONNX model of columns of numbers; needs onnx: pip install 'motlm[onnx]'.
