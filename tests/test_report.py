@@ -409,11 +409,13 @@ def test_names_run_nothing(tmp_path: Path) -> None:
             y,
             population=NASTY[0],
         )
+    model.certificate_ = model.certificate_.tick("once", by=NASTY[1], on="2026-01-31")
     page = render(model, frame, y, tmp_path / "report.html", title=NASTY[0], include_rows=True)
     count = "images: document.images.length, bold: document.querySelectorAll('main b').length"
     out = open_page(page, f"return {{ text: document.body.textContent, {count} }};", tmp_path)
     for name in NASTY:
         assert name in out["text"]
+    assert f"{NASTY[1]}, 2026-01-31" in out["text"]
     assert out["images"] == 0
     assert out["bold"] == 0
 
