@@ -123,7 +123,6 @@ DIALECTS: dict[str, Dialect] = {
             "tsql",
             quotes=("[", "]"),
             text="N'{}'",
-            double="FLOAT",
             exact="CAST({} AS NVARCHAR(MAX)) COLLATE Latin1_General_BIN2",
             truth=("1", "0"),
         ),
