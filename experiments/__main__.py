@@ -12,7 +12,7 @@ from pathlib import Path
 
 from motlm.datasets import data_folder
 
-from . import certificates, coverage, plan, tables
+from . import certificates, copies, coverage, plan, tables
 from .methods import SYNTHETIC, is_redrawn
 from .run import complete
 from .store import PLACE, Key, Store
@@ -82,6 +82,7 @@ TABLES = {
 }
 APART = {
     "certificates": "certified risks on KEEL's sets",
+    "copies": "changed training rows and fresh rows: which of them an audit refuses",
     "coverage": (
         "coverage of the certificates where true risks are known, with controls that must fail"
     ),
@@ -118,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=(
             "table3 .. table10, verdicts, peers, figure1 .. figure11, or all (of these);"
-            " certificates, coverage"
+            " certificates, copies, coverage"
         ),
     )
     about.add_argument(
@@ -139,12 +140,17 @@ def parser() -> argparse.ArgumentParser:
         help="time for the paper's own protocol, which is slow (default 2; 0 skips it)",
     )
     about.add_argument(
-        "--quick", action="store_true", help="coverage: 100 sets for each case instead of 1000"
+        "--quick",
+        action="store_true",
+        help="coverage, copies: fewer sets, 100 for each case instead of 1000",
     )
     about.add_argument(
         "--only",
-        choices=tuple(coverage.PARTS),
-        help="coverage: the statements of certify and audit, or those without a split",
+        choices=(*coverage.PARTS, "copies"),
+        help=(
+            "coverage: the statements of certify and audit, those without a split, or the control"
+            " of audits on rounded training rows"
+        ),
     )
     about.add_argument(
         "--results",
@@ -184,6 +190,8 @@ def _run_apart(
                 failed += certificates.main(
                     options.results, options.output, options.jobs, options.splits
                 )
+            elif name == "copies":
+                failed += copies.main(options.output, options.jobs, options.quick)
             else:
                 failed += coverage.main(
                     options.results, options.output, options.jobs, options.quick, options.only

@@ -21,7 +21,7 @@ from scipy.stats import binom
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Units
 from motlm.bounds import clopper_pearson, pac_bayes_kl
-from motlm.certificates import Certified, certify_in_sample
+from motlm.certificates import Certified, audit, certify_in_sample
 from motlm.certificates._certify import seal
 from motlm.certificates._classification import CLASSIFICATION
 from motlm.certificates._distributions import Draw, draw_model
@@ -29,6 +29,7 @@ from motlm.certificates._evidence import Evidence
 from motlm.certificates._issue import issue
 from motlm.certificates._records import Options
 from motlm.combinations import COMBINATIONS, ambiguity
+from motlm.errors import TrainingRowsError
 from motlm.losses import ZeroOne
 from motlm.mixture import Mixture, View
 from motlm.posterior import Posterior
@@ -49,6 +50,11 @@ PARTS = {
     "split": {"classification": "C1 hold-out", "regression": "R1 tolerance"},
     "in-sample": {"classification": IN_SAMPLE, "regression": IN_SAMPLE},
 }
+ROUNDINGS = (5, 4, 3, 2, 1)  # decimals of training rows in an audit
+COPIED = 100  # rows of such an audit
+COPY_BATCHES = 2
+COPIES = "training rows, decimals left: {}"
+REFUSED, FALSE = "refused", "would be false"
 _TOLERATED = 2.0  # error of a regression that is still acceptable, in units of its noise
 _WIDER = 20.0  # factor on the scales of the fitted posterior, so that the models differ
 
@@ -369,6 +375,48 @@ def _drawn_mixture(mixture: Mixture, posterior: Posterior, one: Draw) -> Mixture
     )
 
 
+def refuse_copies(batch: int) -> list[Count]:
+    """Audits on training rows that were rounded, where labels are noise: how many are refused, and
+    how many would have been false.
+    """
+    refused, false = dict.fromkeys(ROUNDINGS, 0), dict.fromkeys(ROUNDINGS, 0)
+    for number in range(batch * BATCH, (batch + 1) * BATCH):
+        rng = np.random.default_rng([number, 15])
+        X, y = rng.normal(size=(COPIED, 20)), rng.choice([-1, 1], COPIED)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # localities dropped, or not converged
+            model = LocalMixtureClassifier(0, n_starts=1, max_iter=60, random_state=0).fit(X, y)
+        for decimals in ROUNDINGS:
+            rounded = X.round(decimals)
+            wrong = int((model.predict(rounded) != y).sum())
+            false[decimals] += bool(clopper_pearson(wrong, COPIED, DELTAS[0]) < 0.5)
+            try:
+                audit(model, rounded, y)
+            except TrainingRowsError:
+                refused[decimals] += 1
+    return [
+        Count(COPIES.format(decimals), batch, name, 0.0, 0.0, BATCH, count, versions())
+        for name, counted in ((REFUSED, refused), (FALSE, false))
+        for decimals, count in counted.items()
+    ]
+
+
+def refusals(store: Lines[Count]) -> tuple[str, int]:
+    """The control as a table, and the number of audits that were not refused."""
+    found = counts(store, 0.0)
+    names = list(dict.fromkeys(case for _, case in found))
+    sets = [found[REFUSED, case][1] for case in names]
+    rows = [
+        [case, str(total), str(found[FALSE, case][0]), f"**{found[REFUSED, case][0]}**"]
+        for case, total in zip(names, sets, strict=True)
+    ]
+    if not rows:
+        return "", 0
+    title = f"Audits on {COPIED} rounded training rows, labels noise; all must be refused"
+    text = f"{title}:\n\n" + grid(["", "sets", FALSE, REFUSED], rows) + "\n"
+    return text, sum(sets) - sum(found[REFUSED, case][0] for case in names)
+
+
 # -- the experiment --------------------------------------------------------------------------------
 
 
@@ -509,6 +557,10 @@ def main(
         if only in (None, part) and (case.name, batch, marks[case.task]) not in done
     ]
     failed = run_all(store, tasks, compute, jobs)
+    if only in (None, "copies"):
+        case = COPIES.format(ROUNDINGS[-1])
+        left = [one for one in batches[:COPY_BATCHES] if (case, one, REFUSED) not in done]
+        failed += run_all(store, left, refuse_copies, jobs)
     output.mkdir(parents=True, exist_ok=True)
     for delta in DELTAS:
         text = table(store, delta, lambda name: name not in CONTROLS)
@@ -517,10 +569,12 @@ def main(
         failed += len(wrong)
         verdict = f"ABOVE THE LIMIT: {wrong}" if wrong else "every certificate is within its limit"
         print(f"delta = {delta}\n\n{text}{verdict}\n")
-    text = table(store, DELTAS[0], CONTROLS.__contains__)
+    refused, accepted = refusals(store)
+    text = table(store, DELTAS[0], CONTROLS.__contains__) + refused
     (output / "coverage_controls.md").write_text(text, encoding="utf-8")
     caught = {key[0] for key in beyond(store, DELTAS[0])}
     passed = [name for name in CONTROLS if name not in caught]
+    passed += ["audits on rounded training rows"] if accepted else []
     verdict = f"NOT DETECTED: {passed}" if passed else "every control is detected"
     print(f"controls, which must exceed their limit\n\n{text}{verdict}")
     return failed + len(passed)

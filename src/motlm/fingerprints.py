@@ -113,9 +113,8 @@ class Fingerprint:
             return 0
         if pairs == self.pairs == 0.0 and self.n_rows * _expect_equal(X, target) < _RARE:
             return 0
-        mean = self.n_rows * np.sqrt(_equal_rate(self.pairs, self.n_rows))
-        hit = -np.expm1(-mean * np.sqrt(_equal_rate(pairs, len(X))))
-        return int(binom.isf(_CHANCE, n_checkable, hit))
+        rates = _equal_rate(self.pairs, self.n_rows) * _equal_rate(pairs, len(X))
+        return int(binom.isf(_CHANCE, n_checkable, min(1.0, self.n_rows * np.sqrt(rates))))
 
     def same_rows(self, keys: AnyArray) -> bool:
         """Whether these are the rows, all of them and no others."""

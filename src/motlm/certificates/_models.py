@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
 from joblib import hash as joblib_hash
+from sklearn.neighbors import BallTree, KDTree
 from sklearn.pipeline import Pipeline
 
 from ..mixture import Mixture
@@ -87,6 +90,21 @@ def model_hash(model: Any) -> str:
 
 def _pickle_hash(model: Any) -> str:
     try:  # the hash of what was pickled once is stable
-        return str(joblib_hash(pickle.loads(pickle.dumps(model))))
+        return str(joblib_hash(pickle.loads(_pickle(model))))
     except Exception:  # whatever __reduce__ of other people's classes raises
         return ""
+
+
+def _pickle(model: Any) -> bytes:
+    stream = io.BytesIO()
+    _Pickler(stream).dump(model)
+    return stream.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Search trees of neighbors without their counts of calls, which change in predict."""
+
+    def reducer_override(self, one: Any) -> Any:
+        if isinstance(one, (BallTree, KDTree)):
+            return tuple, ([type(one).__name__, np.asarray(one.data)],)
+        return NotImplemented
