@@ -71,7 +71,7 @@ def refuse_training_rows(
             f" {int(np.flatnonzero(copies.known)[0])}, and chance does not explain it.",
             _OTHER_ROWS,
         )
-    near = _near(matches, found)
+    near = _near(matches, np.column_stack([X, codes]), found)
     if near is not None:
         return (
             f"{near.found} of {len(X)} rows nearly equal a row used for fitting"
@@ -113,18 +113,21 @@ def _fineness(one: Match) -> tuple[bool, float]:
     return False, -(level.step or 0.0)
 
 
-def _near(matches: list[Match], equal: int) -> Match | None:
+def _near(matches: list[Match], table: Array, equal: int) -> Match | None:
     """Rows that are close to others without being equal: more than chance explains, or as close
     as they are on a grid of a tenth of the step.
 
-    In continuous columns, where near neighbors are normal, most of them are lost on such a grid.
+    In continuous columns, where near neighbors are normal, most of them are lost on such a grid;
+    in a single one of many rows they may not be.
     """
     suspect = _worst(matches, _SUSPECT)
     if suspect is not None and suspect.found > equal + _FEW:
         return suspect
+    if sum(5 * len(np.unique(column)) > len(column) for column in table.T) < 2:
+        return None
     for coarse, fine in pairwise(matches):
         steps = coarse.level.step or 0.0, fine.level.step or 0.0
-        if not 0.05 > steps[0] > steps[1] > 0.0 or 2 * coarse.found > coarse.n_checkable:
+        if not 0.05 > steps[0] > steps[1] > 0.0 or coarse.found > 0.95 * coarse.n_checkable:
             continue
         if 2 * fine.found >= coarse.found and fine.found > 2 * equal + _FEW:
             return fine
@@ -135,7 +138,8 @@ def note_near_copies(first: tuple[Array, Array], second: tuple[Array, Array]) ->
     """About rows and targets of the second part that nearly equal one of the first."""
     keys, others = row_keys(*first), row_keys(*second)
     equal = int(np.isin(others, keys).sum())
-    near = _near(list(Sketch.of(*first, keys).compare(*second)), equal)
+    matches = list(Sketch.of(*first, keys).compare(*second))
+    near = _near(matches, np.column_stack(second), equal)
     if near is None:
         return None
     return (
