@@ -608,7 +608,7 @@ def test_one_draw_by_hand(rows, kind: str) -> None:
 def test_the_headline_in_sample_is_about_the_model(rows, line) -> None:
     """That is handed out, with its own predictions; the shares of delta add up."""
     X, y = rows
-    certified = certify_in_sample(LocalMixtureClassifier(2, combine="any", **QUICK), X, y)
+    certified = certify_in_sample(classifier(), X, y)
     model, certificate = certified
     assert certified.drawn is model is not certified.gibbs
     assert [one.code for one in certificate] == ["W4", "W1", "W2", "W3"]
@@ -621,11 +621,9 @@ def test_the_headline_in_sample_is_about_the_model(rows, line) -> None:
     assert shares == pytest.approx([0.6, 0.2, 0.1, 0.1])
     sentence = certificate.headline.sentence
     assert "the one model drawn from the certified distribution with seed 0 errs" in sentence
-    again = certify_in_sample(LocalMixtureClassifier(2, combine="any", **QUICK), X, y)
+    again = certify_in_sample(classifier(), X, y)
     assert again.certificate == certificate
-    other = certify_in_sample(
-        LocalMixtureClassifier(2, combine="any", **QUICK), X, y, random_state=1
-    )
+    other = certify_in_sample(classifier(), X, y, random_state=1)
     assert other.certificate.headline.model != certificate.headline.model
     regression = certify_in_sample(regressor(), *line, tolerance=0.1)
     assert [one.code for one in regression.certificate] == ["W4", "W1"]
@@ -665,14 +663,16 @@ def test_the_draw_of_an_audit_in_sample(rows, line) -> None:
 
 def test_models_made_by_certificates_are_not_audited_in_sample(rows, certified: Certified) -> None:
     """Their centers and units depend on the rows, as if they were known beforehand."""
-    made = certify_in_sample(LocalMixtureClassifier(2, combine="any", **QUICK), *rows)
+    X, y = rows
+    made = certify_in_sample(LocalMixtureClassifier(2, combine="any", **QUICK), X, y)
     for model in (made.model, made.gibbs, certified.drawn, certified.gibbs):
         with pytest.raises(CertificateError, match="was not fitted as it is, but made"):
-            audit_in_sample(model, *rows)
+            audit_in_sample(model, X, y)
 
 
 def test_the_drawn_model_in_a_file(rows, tmp_path: Path) -> None:
-    model, certificate = certify_in_sample(LocalMixtureClassifier(2, **QUICK), *rows)
+    X, y = rows
+    model, certificate = certify_in_sample(LocalMixtureClassifier(1, **QUICK), X, y)
     model.save(tmp_path / "model.json")
     again = motlm.load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(rows[0]), model.predict(rows[0]))
