@@ -1,0 +1,249 @@
+"""Attack on fits: rows and parameters at the extremes give a model with finite predictions, or an
+error that says what to do; the same seed gives the same model.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
+from motlm.errors import MotlmError
+from motlm.explanations import explain_local
+
+from . import values
+from .chance import Chance
+from .trials import Broken, Kind, is_raised, within
+
+__all__ = ["FITS", "hostile_fit"]
+
+_SECONDS = 30.0
+_TWICE, _PROCESSES = 0.3, 0.01  # shares of the fits that are repeated, also on two processes
+_COMMON: dict[str, tuple[Any, ...]] = {
+    "metric": ("manhattan", "chebyshev", "mahalanobis", "seuclidean", "cosine", "none"),
+    "inverse_temperature": (0.1, 8.0, 1e-300, 1e-5, 1e5, 1e300, 0.0, -1.0, np.inf, [1.0, 4.0]),
+    "select": ("bound", "nothing"),
+    "validation_fraction": (0.5, 0.9, 0.01, 0.0, 1.0, np.nan),
+    "n_starts": (2, 0, 1.5),
+    "max_iter": (1, 2, 30, 0, -1, 10**400),
+    "tol": (1e-3, 1.0, 1e300, 0.0, -1.0, 5e-324, np.nan, 10**400),
+    "max_localities": (1, 0, 3, 10**9),
+    "overlap": ("mean", "other"),
+    "standardize": (False, False, "x"),
+    "handle_unknown": ("error", "ignore", "x"),
+    "random_state": (None, 2**32 - 1, -1, "x"),
+    "verbose": (0, -1),
+    "warm_start": (True,),
+    "max_time": (1e-9, 0.0, -1.0, 60.0, 1e300),
+}
+_OWN: dict[bool, dict[str, tuple[Any, ...]]] = {
+    True: {"coef_scale": ("unit", "x"), "combine": ("any", "x")},
+    False: {},
+}
+_PRIORS = ("coef_scale", "intercept_scale", "radius_shape", "radius_rate", "center_scale", "coef")
+_KINDS = (np.float32, np.float16, np.int64, np.int8, np.uint8, bool, object, str, "frame", "list")
+
+
+class Fit:
+    """What `fit` is called with."""
+
+    def __init__(self, chance: Chance) -> None:
+        self.classify = chance.likely(0.5)
+        self.parameters: dict[str, Any] = {
+            "n_localities": chance.pick((0, 1, 1, 2)),
+            "inverse_temperature": 2.0 if self.classify else 16.0,
+            "n_starts": 1,
+            "random_state": 0,
+        }
+        n, d = chance.pick((2, 3, 4, 6, 10, 20, 30, 30)), chance.pick((1, 1, 2, 2, 3))
+        rng = chance.numpy()
+        self.X: Any = rng.normal(size=(n, d))
+        self.y: Any = rng.permutation(np.arange(n) % 2) if self.classify else rng.normal(size=n)
+        self.weight: Any = None
+        chance.note(f"{'labels' if self.classify else 'numbers'}, {n} rows of {d} columns")
+
+    def estimator(self, **more: Any) -> Any:
+        made = LocalMixtureClassifier if self.classify else LocalMixtureRegressor
+        return made(**self.parameters | more)
+
+    @property
+    def reproducible(self) -> bool:
+        wanted = self.parameters
+        return wanted.get("max_time") is None and wanted.get("random_state") is not None
+
+
+def hostile_fit(chance: Chance) -> Fit:
+    """Random rows and parameters, with some changes."""
+    fit = Fit(chance)
+    for step in chance.steps(chance.pick((0, 1, 1, 2, 2, 3, 4))):
+        step.pick(_CHANGES)(step, fit)
+    if chance.likely(0.15):
+        for step in chance.step():
+            _kind(step, fit)
+    return fit
+
+
+def _scale(chance: Chance, fit: Fit) -> None:
+    """A column, or all, at another scale or place."""
+    j = chance.whole(-1, fit.X.shape[1] - 1)
+    scale, shift = chance.pick(values.EXTREMES), chance.pick((0.0, 0.0, *values.EXTREMES))
+    chance.note(f"column {j if j >= 0 else '*'} times {scale:g} plus {shift:g}")
+    columns = slice(None) if j < 0 else [j]
+    fit.X[:, columns] = fit.X[:, columns] * scale + shift
+
+
+def _rows(chance: Chance, fit: Fit) -> None:
+    """Constant, equal, few, single values; missing ones."""
+    what = chance.pick(("constant", "equal", "steps", "one far", "nan", "inf", "twice", "huge one"))
+    chance.note(f"rows: {what}")
+    j, i = chance.whole(0, fit.X.shape[1] - 1), chance.whole(0, len(fit.X) - 1)
+    if what == "constant":
+        fit.X[:, j] = chance.pick(values.EXTREMES)
+    elif what == "equal":
+        fit.X[:] = fit.X[0]
+    elif what == "steps":
+        fit.X = np.round(fit.X)
+    elif what == "twice":
+        fit.X, fit.y, fit.weight = np.tile(fit.X, (2, 1)), np.tile(fit.y, 2), None
+    else:
+        far = {"one far": 1e6, "nan": np.nan, "inf": -np.inf, "huge one": 1.7e308}
+        fit.X[i, j] = far[what]
+
+
+def _target(chance: Chance, fit: Fit) -> None:
+    if fit.classify:
+        labels = chance.pick((("ja", "nein"), (True, False), (-1, 1), (1e308, 5e-324), ("", "\0")))
+        labels = chance.pick((labels, ("a", "\ud800"), (0, 0), (1, 2**53)))
+        chance.note(f"labels {labels!r}")
+        fit.y = np.array([labels[int(one)] for one in fit.y])
+        return
+    scale, shift = chance.pick(values.EXTREMES), chance.pick((0.0, 0.0, *values.EXTREMES))
+    chance.note(f"target times {scale:g} plus {shift:g}")
+    fit.y = fit.y * scale + shift
+
+
+def _weights(chance: Chance, fit: Fit) -> None:
+    what = chance.pick(("one", "spread", "scale", "zero", "negative", "few", "nan", "short"))
+    n = len(fit.X)
+    weight = np.ones(n)
+    scale = chance.pick(values.EXTREMES)
+    chance.note(f"weights: {what} {scale:g}")
+    if what == "spread":
+        weight = 10.0 ** np.linspace(0, chance.pick((1, 20, 40, 300)), n)
+    elif what == "scale":
+        weight *= scale
+    elif what == "zero":
+        weight[: n // 2] = 0.0
+    elif what == "few":
+        weight[1:] = 0.0
+    elif what in ("negative", "nan"):
+        weight[0] = -1.0 if what == "negative" else np.nan
+    fit.weight = weight[:-1] if what == "short" else weight
+
+
+def _parameter(chance: Chance, fit: Fit) -> None:
+    options = {**_COMMON, **_OWN[fit.classify]}
+    name = chance.pick(list(options))
+    value = chance.pick(options[name])
+    chance.note(f"{name}={values.shown(value)}")
+    fit.parameters[name] = value
+
+
+def _localities(chance: Chance, fit: Fit) -> None:
+    value = chance.pick(("auto", 3, 5, 100, -1, 1.5, None, 10**400))
+    chance.note(f"n_localities={values.shown(value)}")
+    fit.parameters["n_localities"] = value
+    fit.parameters["max_localities"] = 2
+
+
+def _points(chance: Chance, fit: Fit) -> None:
+    point = np.zeros((chance.pick((1, 2)), fit.X.shape[1])) + chance.pick((0.0, *values.EXTREMES))
+    chance.note(f"points of interest at {point[0, 0]:g}")
+    fit.parameters["points_of_interest"] = point
+
+
+def _prior(chance: Chance, fit: Fit) -> None:
+    made = {name: chance.pick(values.EXTREMES) for name in chance.some(_PRIORS, 2)}
+    chance.note(f"prior {made}")
+    fit.parameters["prior"] = made
+
+
+_CHANGES = (
+    *(_scale, _scale, _scale, _rows, _target, _weights, _weights),
+    *(_parameter, _parameter, _localities, _points, _prior),
+)
+
+
+def _kind(chance: Chance, fit: Fit) -> None:
+    """Rows of another type."""
+    kind = chance.pick(_KINDS)
+    chance.note(f"rows of {kind if isinstance(kind, str) else kind.__name__}")
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if kind == "frame":
+            fit.X = pd.DataFrame(fit.X, columns=[f"c{j}" for j in range(fit.X.shape[1])])
+            fit.X["text"] = [chance.pick(("x", "y", "\0", "")) for _ in range(len(fit.X))]
+        elif kind == "list":
+            fit.X, fit.y = fit.X.tolist(), fit.y.tolist()
+        else:
+            fit.X = fit.X.astype(kind)
+
+
+# -- what must hold --------------------------------------------------------------------------------
+
+
+def attempt(chance: Chance, folder: Path) -> str:
+    fit = hostile_fit(chance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            with within(_SECONDS, "fit"):
+                model = _fitted(fit)
+        except (ValueError, TypeError, MotlmError) as error:
+            if not isinstance(error, MotlmError) and not is_raised(error):
+                raise
+            return f"refused: {type(error).__name__}"
+        try:
+            _check(model, fit)
+        except MotlmError as error:
+            return f"accepted, then predict: {type(error).__name__}"
+        if fit.reproducible and chance.likely(_TWICE):
+            _repeat(fit, model, n_jobs=2 if chance.likely(_PROCESSES / _TWICE) else None)
+    return "accepted"
+
+
+def _fitted(fit: Fit, **more: Any) -> Any:
+    parameters = fit.parameters
+    if isinstance(parameters.get("prior"), dict):
+        more = {**more, "prior": Prior(**parameters["prior"])}
+    if fit.weight is None:
+        return fit.estimator(**more).fit(fit.X, fit.y)
+    return fit.estimator(**more).fit(fit.X, fit.y, sample_weight=fit.weight)
+
+
+def _check(model: Any, fit: Fit) -> None:
+    answers = model.predict(fit.X)
+    if len(answers) != len(fit.X):
+        raise Broken(f"{len(answers)} predictions for {len(fit.X)} rows")
+    if fit.classify:
+        shares = model.predict_proba(fit.X)
+        if not ((shares >= 0) & (shares <= 1)).all() or not np.allclose(shares.sum(axis=1), 1.0):
+            raise Broken(f"probabilities {shares}")
+    elif not np.isfinite(answers).all():
+        raise Broken(f"predictions {answers}")
+    explain_local(model, fit.X)
+
+
+def _repeat(fit: Fit, model: Any, n_jobs: int | None) -> None:
+    again = _fitted(fit, n_jobs=n_jobs)
+    if again.mixture_.hash != model.mixture_.hash:
+        raise Broken(f"another model from the same seed, n_jobs={n_jobs}")
+
+
+FITS = Kind("fits", "fits", attempt, time.monotonic, chunk=10, patience=120.0)
