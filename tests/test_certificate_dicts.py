@@ -356,6 +356,8 @@ def test_objects_of_other_kinds(every: dict[str, Certificate]) -> None:
         Certificate.from_dict(certificate.to_dict() | {"notes": deep})
     with pytest.raises(CertificateError, match="too many entries"):
         Certificate.from_dict(certificate.to_dict() | {"notes": ["x"] * 600_000})
+    with pytest.raises(CertificateError, match="certificate has more than 16777216 characters"):
+        Certificate.from_dict(certificate.to_dict() | {"notes": ["x" * 10_000] * 2000})
     with pytest.raises(CertificateError, match="an object with names of text"):
         Certificate.from_dict({**certificate.to_dict(), 1: 2})  # type: ignore[dict-item]
 

@@ -37,6 +37,7 @@ _LONGEST = 10_000  # characters of a text
 _LONGEST_POPULATION = 1000
 _MOST_TEXTS = 1000  # of a list of texts
 _MOST_PARTS = 500_000  # entries of a certificate, all together
+_MOST_LETTERS = 2**24  # characters of a certificate, all together
 _DEEPEST = 6
 _CLOSE = 1e-9
 _ROUNDING = 1e-6  # by which a divergence may be below 0
@@ -110,7 +111,7 @@ _DETAILS: dict[str, tuple[float, float, bool]] = {
 
 def check_plain(content: Any, path: str = "certificate") -> None:
     """An error for what JSON cannot hold, or what is too large, too deep or too long."""
-    left = _MOST_PARTS
+    left, letters = _MOST_PARTS, _MOST_LETTERS
     waiting: list[tuple[Any, str, int]] = [(content, path, 0)]
     while waiting:
         value, name, depth = waiting.pop()
@@ -127,6 +128,9 @@ def check_plain(content: Any, path: str = "certificate") -> None:
             waiting += [(one, f"{name}[{i}]", depth + 1) for i, one in enumerate(value)]
         else:
             _check_scalar(value, name)
+            letters -= len(value) if isinstance(value, str) else 0
+            if letters < 0:
+                raise CertificateError(f"{path} has more than {_MOST_LETTERS} characters.")
 
 
 def _check_scalar(value: Any, name: str) -> None:
