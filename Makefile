@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint dist bench docs clean slow accuracy experiments coverage minimum
+.PHONY: demo test lint dist bench docs clean slow accuracy experiments coverage minimum supply
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'motlm needs Python 3.11 or newer; this is ' + sys.version"
@@ -68,6 +68,21 @@ dist: $(VENV)/base
 	$(PYTHON) -m venv build/fresh
 	build/fresh/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[cli,report]"
 	cd build && fresh/bin/motlm demo --output fresh/demo --force
+
+# What a user installs with all extras: a list of the components (CycloneDX), and known weaknesses of them. The audit
+# asks an advisory service: where that cannot be reached, the list is written, and the command fails.
+supply:
+	mkdir -p build
+	test -x build/tools/bin/python || $(PYTHON) -m venv build/tools
+	build/tools/bin/python -m pip install --quiet --disable-pip-version-check "pip-audit>=2.7" "cyclonedx-bom>=5"
+	rm -rf build/installed build/components.json build/audit.json
+	$(PYTHON) -m venv --without-pip build/installed
+	build/tools/bin/python -m pip --python build/installed/bin/python install --quiet --disable-pip-version-check ".[all]"
+	build/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-format JSON \
+		--output-file build/components.json build/installed/bin/python
+	-build/tools/bin/pip-audit --path build/installed/lib/python*/site-packages --progress-spinner off --format json \
+		--output build/audit.json 2> build/audit.log
+	$(PYTHON) tests/supply.py build/audit.json
 
 docs: $(VENV)/docs
 	rm -rf docs/auto_examples
