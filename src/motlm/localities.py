@@ -65,11 +65,11 @@ class LocalModel:
         >>> LocalModel(("age", "income"), coef, np.ones(2), 1.25, 0.1, 10).formula()
         '1.25 + 0.5 * age - 2 * income'
         """
-        text = f"{self.intercept:.{digits}g}"
-        for name, value in zip(self.feature_names, self.coef, strict=True):
+        parts = [f"{self.intercept:.{digits}g}"]
+        for name, value in zip(self.feature_names, self.coef.tolist(), strict=True):
             if value != 0.0:
-                text += f" {'-' if value < 0 else '+'} {abs(value):.{digits}g} * {name}"
-        return text
+                parts.append(f"{'-' if value < 0 else '+'} {abs(value):.{digits}g} * {name}")
+        return " ".join(parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,8 @@ _NORMS = {
     "mahalanobis": "quadratic",
 }
 _ARGUMENTS = {"seuclidean": "V", "mahalanobis": "VI"}
+_VARIANCES = 1e-300, 1e300  # which have an inverse
+_ASYMMETRY = 1e-6  # relative, of a matrix whose inverse was computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,5 +151,22 @@ class Metric:
             raise read.fail("name", "a metric that scikit-learn knows, with its arguments", name)
         shapes = {"V": (n_encoded,), "VI": (n_encoded, n_encoded)}
         found = {key: arguments.array(key, shapes[key]) for key in sorted(wanted)}
+        for key, value in found.items():
+            if not _is_scale(value):
+                raise arguments.fail(key, "positive variances, or their inverse", value)
         read.done()
         return cls(name, found)
+
+
+def _is_scale(value: Array) -> bool:
+    """Whether these are variances, or a symmetric matrix that measures no negative distance."""
+    if value.ndim == 1:
+        return bool(((value >= _VARIANCES[0]) & (value <= _VARIANCES[1])).all())
+    size = float(np.abs(value).max(initial=0.0))
+    if not size or size > _VARIANCES[1] or np.abs(value - value.T).max() > _ASYMMETRY * size:
+        return not size
+    try:  # which takes a positive matrix
+        np.linalg.cholesky(0.5 * (value + value.T) / size + _ASYMMETRY * np.eye(len(value)))
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -2,8 +2,9 @@
 optimizer sees.
 
 Each field of `Posterior` declares once what it is (`FIELDS`): over which axes it runs, whether it
-is positive, where the search may take it, and how far it may move within a nat of divergence.
-Priors, packing, the shapes in files and the rates of the paper's solver are derived from that.
+is positive, where the search may take it, what any posterior may hold, and how far it may move
+within a nat of divergence. Priors, packing, the shapes and ranges in files and the rates of the
+paper's solver are derived from that.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ __all__ = [
     "Packing",
     "Posterior",
     "Prior",
+    "check_ranges",
     "shape_of",
 ]
 
@@ -35,6 +37,16 @@ FREE_SCALES = (1e-4, 10.0)
 """Range of the posterior scales of weights and intercepts (their priors are near 1)."""
 MEAN_RADII = (1e-2, 1e3)
 """Range of the mean radius, shape / rate, by which the rate is searched."""
+MEANS = (-1e100, 1e100)
+"""Of weights, intercepts and centers in any posterior; their products with rows of
+`limits.FARTHEST` stay floats."""
+SCALES = (1e-100, FREE_SCALES[1])
+"""Of weights and intercepts in any posterior; closed forms go below what is searched."""
+RADII = (1e-30, 1e30)
+"""Of the mean radius in any posterior; one that is drawn may be far from the mean."""
+LEARNED_RADII = (1e-6, 1e6)
+"""Of the mean radius around a learned center, over which tables of upsilon are accurate."""
+_ROUNDING = 1e-9  # relative: exp(log(10)) is more than 10
 
 
 @dataclass(frozen=True)
@@ -44,8 +56,10 @@ class Declared:
     axes: tuple[str, ...]  # "localities", "models" (the exterior is the last), "coordinates", ..
     role: str  # "mean", "scale" or "radius"
     fisher: Callable[[Posterior], Array]  # 1 / sqrt(Fisher information) of each of its numbers
+    range: tuple[float, float]  # what any posterior may hold, of closed forms and draws too
     limits: tuple[float, float] | None = None  # where the search may go; None: anywhere
-    searched_as: str = ""  # the property of the posterior that is searched in its place
+    # the property of the posterior that is searched, and has the limits and the range, in its place
+    searched_as: str = ""
 
     @property
     def positive(self) -> bool:
@@ -56,10 +70,11 @@ def _declare(
     *axes: str,
     role: str,
     fisher: Callable[[Posterior], Array],
+    range: tuple[float, float] = MEANS,
     limits: tuple[float, float] | None = None,
     searched_as: str = "",
 ) -> Any:
-    return field(metadata={"declared": Declared(axes, role, fisher, limits, searched_as)})
+    return field(metadata={"declared": Declared(axes, role, fisher, range, limits, searched_as)})
 
 
 def _like_scale(mean: str) -> Callable[[Posterior], Array]:
@@ -138,25 +153,34 @@ class Posterior:
 
     center: Array = _declare("localities", "coordinates", role="mean", fisher=_like_scale("center"))
     center_scale: Array = _declare(
-        "localities", role="scale", fisher=_per_axes("center"), limits=LIMITS["center_scale"]
+        "localities",
+        role="scale",
+        fisher=_per_axes("center"),
+        range=LIMITS["center_scale"],
+        limits=LIMITS["center_scale"],
     )
     radius_shape: Array = _declare(
-        "localities", role="radius", fisher=_of_shape, limits=LIMITS["radius_shape"]
+        "localities",
+        role="radius",
+        fisher=_of_shape,
+        range=LIMITS["radius_shape"],
+        limits=LIMITS["radius_shape"],
     )
     radius_rate: Array = _declare(
         "localities",
         role="radius",
         fisher=_of_mean_radius,
+        range=RADII,
         limits=MEAN_RADII,
         searched_as="radius_mean",
     )
     coef: Array = _declare("models", "features", role="mean", fisher=_like_scale("coef"))
     coef_scale: Array = _declare(
-        "models", role="scale", fisher=_per_axes("coef"), limits=FREE_SCALES
+        "models", role="scale", fisher=_per_axes("coef"), range=SCALES, limits=FREE_SCALES
     )
     intercept: Array = _declare("models", role="mean", fisher=_like_scale("intercept"))
     intercept_scale: Array = _declare(
-        "models", role="scale", fisher=_per_axes("intercept"), limits=FREE_SCALES
+        "models", role="scale", fisher=_per_axes("intercept"), range=SCALES, limits=FREE_SCALES
     )
 
     @property
@@ -206,6 +230,48 @@ def shape_of(name: str, n_localities: int, n_coordinates: int, n_features: int) 
         "features": n_features,
     }
     return tuple(sizes[axis] for axis in FIELDS[name].axes)
+
+
+def check_ranges(posterior: Posterior, learned: bool) -> None:
+    """Raise, naming the field, where a number is not one that a posterior may hold.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    learned : bool
+        Whether centers are learned; the others have a scale of 0.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import numpy as np
+    >>> from motlm import Posterior
+    >>> from motlm.posterior import check_ranges
+    >>> one, two = np.ones(1), np.ones(2)
+    >>> posterior = Posterior(one[None], one, one, one, two[:, None], two, two, two)
+    >>> check_ranges(posterior, learned=True)
+    >>> check_ranges(replace(posterior, radius_shape=1e30 * one), learned=True)
+    Traceback (most recent call last):
+        ...
+    motlm.errors.InputError: radius_shape must lie between 0.5 and 100000; got 1e+30.
+    """
+    for name, declared in FIELDS.items():
+        shown = declared.searched_as or name
+        with np.errstate(all="ignore"):  # a rate of 0 is found by the mean
+            value = getattr(posterior, shown)
+        low, high = _range_of(name, learned)
+        sound = (value >= low - _ROUNDING * abs(low)) & (value <= high + _ROUNDING * abs(high))
+        if not np.all(sound):
+            stray = value[~sound][0]
+            raise InputError(f"{shown} must lie between {low:g} and {high:g}; got {stray:g}.")
+
+
+def _range_of(name: str, learned: bool) -> tuple[float, float]:
+    if name == "center_scale" and not learned:
+        return 0.0, 0.0
+    if name == "radius_rate" and learned:
+        return LEARNED_RADII
+    return FIELDS[name].range
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,9 +333,9 @@ class Prior:
                 raise InputError(f"Prior.{name} must be finite; got {value}.")
             if declared.positive and not np.all(value > 0):
                 raise InputError(f"Prior.{name} must be positive; got {value}.")
-            if declared.limits is None or declared.searched_as:
-                continue
-            low, high = declared.limits
+            low, high = declared.limits or declared.range
+            if declared.searched_as:  # anywhere, within the range of computing
+                low, high = declared.range
             if not np.all((low <= value) & (value <= high)):
                 raise InputError(
                     f"Prior.{name} must lie between {low:g} and {high:g}, where posteriors are"

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.special import ndtr
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import make_pipeline
@@ -22,7 +23,8 @@ from sklearn.utils.validation import column_or_1d
 from ._typing import AnyArray, Array, Booleans
 from .combinations import gates
 from .errors import InputError, ModelFileError
-from .frames import check_finite, check_present
+from .frames import check_finite, check_present, check_size
+from .limits import LARGEST_TARGET, SMALLEST_TARGET, flush_to_zero, power_of_two
 from .losses import Loss, OffBy, Squared, ZeroOne
 from .optimize import Solution
 from .routine import Answer
@@ -36,6 +38,7 @@ DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float32", "float64", "object", "text"),
 )
+_LARGEST_LABEL = 1e300  # of a number
 
 
 class Target(Protocol):
@@ -175,7 +178,11 @@ class Binary:
             check_finite(y[:, None], ("y",), "y")
         elif y.dtype.kind == "O":
             check_present(y, "y", "y")
-        check_classification_targets(y)
+        with np.errstate(invalid="ignore"):  # whether labels are whole numbers is tried by a cast
+            try:
+                check_classification_targets(y)
+            except ValueError as error:
+                raise InputError(str(error)) from None
         classes = np.unique(y)
         if len(classes) > 2:
             raise InputError(
@@ -259,9 +266,10 @@ class Binary:
         return ZeroOne()
 
     def simple_model(self) -> Any:
-        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
+        return make_pipeline(_InUnits(), StandardScaler(), LogisticRegression(max_iter=2000))
 
     @staticmethod
+    @flush_to_zero
     def votes(membership: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
         """The posterior's votes for the positive and for the negative class: memberships times Phi,
         over the sum of all gates.
@@ -284,9 +292,8 @@ class Binary:
         dtype, values = read.text("dtype"), read.sequence("classes")
         if dtype not in DTYPES:
             raise read.fail("dtype", f"one of {', '.join(DTYPES)}", dtype)
-        plain = all(isinstance(value, (str, bool, int, float)) for value in values)
-        if len(values) != 2 or values[0] == values[1] or not plain:
-            raise read.fail("classes", "two different labels", values)
+        if len(values) != 2 or not _in_order(*values):
+            raise read.fail("classes", "two different labels in order", values)
         kinds = {"text": str, "object": object}
         try:
             made = np.array(values, dtype=kinds.get(dtype, dtype))
@@ -331,20 +338,24 @@ class Continuous:
 
     @classmethod
     def learn(cls, y: AnyArray) -> Continuous:
-        check_finite(column_or_1d(y, dtype=np.float64)[:, None], ("y",), "y")
+        cls().code(y)
         return cls()
 
     def scale_by(self, units: Units) -> Continuous:
         return replace(self, center=units.target_center, scale=units.target_scale)
 
     def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Continuous:
-        residual = answers - codes
-        return replace(self, residual_scale=float(np.sqrt(np.average(residual**2, weights=weight))))
+        return replace(self, residual_scale=_root_mean_square(answers - codes, weight))
 
     def code(self, y: Any, what: str = "y") -> Array:
-        target = column_or_1d(y, warn=True, dtype=np.float64)
+        try:
+            with np.errstate(over="ignore"):  # beyond the range of floats: an infinity, refused
+                target = np.asarray(column_or_1d(y, warn=True, dtype=np.float64))
+        except OverflowError as error:
+            raise InputError(f"{what} must be numbers: {error}.") from None
         check_finite(target[:, None], (what,), what)
-        return np.asarray(target)
+        check_size(target[:, None], (what,), what, LARGEST_TARGET)
+        return target
 
     def in_units(self, scores: Array) -> Array:
         return scores * self.scale + self.center
@@ -395,7 +406,7 @@ class Continuous:
     def measure(self, y: AnyArray, answers: AnyArray) -> float | None:
         if not len(y):
             return None
-        return float(np.sqrt(np.mean((np.asarray(y, dtype=float) - answers) ** 2)))
+        return _root_mean_square(np.asarray(y, dtype=float) - answers)
 
     def balance(self, y: AnyArray) -> dict[str, float]:
         values = np.asarray(y, dtype=float)
@@ -408,7 +419,7 @@ class Continuous:
         return OffBy(tolerance / self.scale)
 
     def simple_model(self) -> Any:
-        return make_pipeline(StandardScaler(), LinearRegression())
+        return make_pipeline(_InUnits(), StandardScaler(), LinearRegression())
 
     def content(self) -> dict[str, Any]:
         return {
@@ -420,12 +431,38 @@ class Continuous:
 
     @classmethod
     def read(cls, read: Any) -> Continuous:
-        made = cls(
-            read.number("center"), read.number("scale", 0.0), read.number("residual_scale", 0.0)
+        return cls(
+            read.number("center", -LARGEST_TARGET, LARGEST_TARGET),
+            read.number("scale", SMALLEST_TARGET, LARGEST_TARGET),
+            read.number("residual_scale", 0.0),
         )
-        if made.scale == 0:
-            raise read.fail("scale", "a positive number", made.scale)
-        return made
+
+
+class _InUnits(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Columns in units of powers of two, which changes no digit: squares do not overflow."""
+
+    def fit(self, X: Array, y: Any = None) -> _InUnits:
+        self.units_ = np.array([power_of_two(column) for column in np.asarray(X, dtype=float).T])
+        return self
+
+    def transform(self, X: Array) -> Array:
+        return np.asarray(X / self.units_, dtype=float)
+
+
+def _root_mean_square(values: Array, weight: Array | None = None) -> float:
+    """In units of a power of two, which changes no digit, so that squares do not overflow."""
+    unit = power_of_two(values)
+    if weight is not None:
+        weight = weight / power_of_two(weight)
+    return unit * float(np.sqrt(np.average((values / unit) ** 2, weights=weight)))
+
+
+def _in_order(first: Any, second: Any) -> bool:
+    """Whether these are labels of one kind, sorted."""
+    if isinstance(first, str) and isinstance(second, str):
+        return first < second
+    numbers = all(isinstance(one, (bool, int, float)) for one in (first, second))
+    return numbers and bool(first < second) and max(abs(first), abs(second)) <= _LARGEST_LABEL
 
 
 TARGETS: dict[str, type[Any]] = {one.kind: one for one in (Binary, Continuous)}

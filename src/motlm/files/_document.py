@@ -10,21 +10,23 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._version import __version__
-from ..errors import ModelFileError
+from ..errors import ModelFileError, MotlmError
 from ..inputs import Columns, TableNotes
+from ..limits import LARGEST
 from ..mixture import Mixture
 from ._atomic import write_atomically
 from ._earlier import remember_hash
 from ._mixture import mixture_entries, read_mixture
 from ._models import check_models, model_entries, read_models
-from ._parameters import parameter_entries, read_parameters
-from ._read import Reader
-from ._text import checksum, parse, plain, read_text, render
-from ._upgrades import SCHEMA, upgrade
+from ._parameters import check_parameters, parameter_entries, read_parameters
+from ._read import Reader, show
+from ._text import checksum, parse, plain, read_bytes, render
+from ._upgrades import HASHED, SCHEMA, upgrade
 
 __all__ = ["Saved", "from_document", "read_model", "save_model", "to_document"]
 
 FORMAT = "motlm model"
+STEEPEST = 1e100  # slope or intercept of a calibration, which stays finite for any score
 
 Made = TypeVar("Made")
 
@@ -48,10 +50,10 @@ def save_model(saved: Saved, path: Any, overwrite: bool = True) -> Path:
 
     What could not be read again, to the last bit, is not written.
     """
-    text = render(to_document(saved))
-    if from_document(parse(text)).mixture.hash != saved.mixture.hash:
+    data = render(to_document(saved))
+    if from_document(parse(data)).mixture.hash != saved.mixture.hash:
         raise ModelFileError("a file cannot hold all of this model's numbers.", "Pickle the model.")
-    return write_atomically(path, text, overwrite)
+    return write_atomically(path, data.decode(), overwrite)
 
 
 def to_document(saved: Saved) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def read_model(path: Any, make: Callable[[Saved], Made]) -> Made:
     """What is made of the content of a file; errors of the file name it."""
     place = Path(path)
     try:
-        return make(from_document(parse(read_text(place))))
+        return make(from_document(parse(read_bytes(place))))
     except ModelFileError as error:
         raise type(error)(f"{place}: {error.text}", error.advice) from None
 
@@ -101,14 +103,15 @@ def from_document(content: dict[str, Any]) -> Saved:
 
 
 def _read_saved(read: Reader, version: int) -> Saved:
-    for name in ("format", "schema", "library"):
+    for name in ("format", "schema"):
         read.raw(name)
+    read.text("library")
     estimator = read.text("estimator")
     mixture = read_mixture(read, estimator)
     shown = read_models(read, mixture.inputs.names)
     check_models(shown, mixture)
     certificate = _read_certificate(read)
-    if version < SCHEMA and certificate is not None:
+    if version < HASHED and certificate is not None:
         mixture = remember_hash(mixture, estimator, shown)
     saved = Saved(
         estimator=estimator,
@@ -118,6 +121,7 @@ def _read_saved(read: Reader, version: int) -> Saved:
         certificate=certificate,
     )
     read.done()
+    check_parameters(saved.parameters, saved.mixture)
     return saved
 
 
@@ -127,16 +131,18 @@ def _check(content: dict[str, Any]) -> int:
         raise ModelFileError(f"not a model file: it lacks the entry format = {FORMAT!r}.")
     version = content.get("schema")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ModelFileError(f"schema should be an integer from 1 on; got {repr(version)[:60]}.")
+        raise ModelFileError(f"schema should be an integer from 1 on; got {show(version)}.")
     if version > SCHEMA:
         raise ModelFileError(
-            f"it has schema {version}, and motlm {__version__} reads schemas up to {SCHEMA}; it was"
-            f" written by {str(content.get('library'))[:40]}.",
+            f"it has schema {show(version)}, and motlm {__version__} reads schemas up to {SCHEMA};"
+            f" it was written by {show(content.get('library'), 40)}.",
             "Use that version or a newer one.",
         )
     try:
         sound = content.get("checksum") == checksum(content)
-    except (TypeError, ValueError, RecursionError):
+    except ModelFileError:
+        raise
+    except (TypeError, ValueError):  # an infinite number, such as 1e999
         sound = False
     if not sound:
         raise ModelFileError(
@@ -155,6 +161,8 @@ def _read_table(read: Reader, columns: Columns) -> TableNotes | None:
     calibration = None
     if not table.is_null("calibration"):
         slope, intercept = table.array("calibration", (2,)).tolist()
+        if max(abs(slope), abs(intercept)) > STEEPEST:
+            raise table.fail("calibration", f"numbers within {STEEPEST:g}", [slope, intercept])
         calibration = slope, intercept
     table.done()
     return TableNotes(target, id_column, fill, calibration)
@@ -165,12 +173,12 @@ def _read_fill(read: Reader, columns: Columns) -> Mapping[str, Any]:
     for name, value in read.content.items():
         if name not in levels:
             raise ModelFileError(
-                f"{read.where[:-1]} should be values for columns of the model; got {name!r}."
+                f"{read.where[:-1]} should be values for columns of the model; got {show(name)}."
             )
         known = levels[name]
         if known is None:
-            read.number(name)
-        elif value not in known:
+            read.number(name, -LARGEST, LARGEST)
+        elif not any(type(value) is type(one) and value == one for one in known):
             raise read.fail(name, "a level of the column", value)
     return dict(read.content)
 
@@ -183,5 +191,5 @@ def _read_certificate(read: Reader) -> Any:
 
     try:
         return Certificate.from_dict(content)
-    except (ValueError, TypeError, KeyError) as error:
-        raise ModelFileError(f"its certificate is not sound: {str(error)[:300]}") from None
+    except (MotlmError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(f"its certificate is not sound: {show(str(error), 300)}") from None

@@ -9,22 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelFileError
+from ..errors import InputError, ModelFileError
 from ..geometry import Geometry, read_geometry
 from ..inputs import HANDLE_UNKNOWN, Columns, Inputs, Reading
+from ..limits import LARGEST, SMALLEST
 from ..mixture import Mixture
 from ..overlap import OVERLAPS
-from ..posterior import FIELDS, Posterior, shape_of
+from ..posterior import FIELDS, Posterior, check_ranges, shape_of
 from ..targets import read_target
 from ..units import Units
-from ._provenance import provenance_entry, read_provenance
-from ._read import Reader
-from ._text import LARGEST, plain
+from ._provenance import LOCALITIES, provenance_entry, read_provenance
+from ._read import MOST_INTEGER, Reader
+from ._text import LARGEST as LARGEST_FILE
+from ._text import plain
 
 __all__ = ["mixture_entries", "read_mixture"]
 
 WIDEST = 100_000  # encoded columns
-_MAY_BE_ZERO = ("center_scale",)  # of a center that was given
+_AT_ONCE = 50  # localities whose tables are made at once
+_NEAR = 1e-4  # relative, between a radius that was drawn and the median of its distribution
+_SOLVED = 1e-11  # absolute, of the root that a radius is
+_HALF = 0.5 + 1e-6
 
 
 def mixture_entries(mixture: Mixture) -> dict[str, Any]:
@@ -41,17 +46,21 @@ def mixture_entries(mixture: Mixture) -> dict[str, Any]:
 def read_mixture(read: Reader, owner: str) -> Mixture:
     """From the entries of a document; `owner` is the name of the estimator."""
     n = len(read.sequence("localities"))
+    if n > LOCALITIES:
+        raise ModelFileError(f"localities should be at most {LOCALITIES}; got {n} of them.")
     inputs = _read_inputs(read.part("inputs"), owner)
     geometry = read_geometry(read.part("geometry"), inputs, n)
     if not (geometry.radius >= 0).all():
         raise ModelFileError("geometry.radius should not be negative.")
+    posterior = _read_posterior(read.part("posterior"), inputs, geometry, n)
+    _check_radius(geometry, posterior)
     return Mixture(
         inputs=inputs,
         geometry=geometry,
         target=read_target(read.part("target")),
-        posterior=_read_posterior(read.part("posterior"), inputs, geometry, n),
+        posterior=posterior,
         overlap=OVERLAPS[read.choice("overlap", OVERLAPS)],
-        provenance=read_provenance(read.part("provenance"), n),
+        provenance=read_provenance(read.part("provenance"), n, len(inputs.varies)),
     )
 
 
@@ -67,8 +76,15 @@ def _read_inputs(read: Reader, owner: str) -> Inputs:
         varies=read.booleans("varies", d),
         typical=read.array("typical", (d,)),
     )
-    if not (made.units.inverse_scale >= 0).all():
-        raise ModelFileError(f"{read.where}inverse_scale should not be negative.")
+    for name, value in (("center", made.units.center), ("typical", made.typical)):
+        if not (np.abs(value) <= LARGEST).all():
+            raise ModelFileError(f"{read.where}{name} should lie within {-LARGEST:g}, {LARGEST:g}.")
+    scale = made.units.inverse_scale
+    if not ((scale == 0) | ((scale >= 1 / LARGEST) & (scale <= 1 / SMALLEST))).all():
+        raise ModelFileError(
+            f"{read.where}inverse_scale should be 0, or lie between {1 / LARGEST:g} and"
+            f" {1 / SMALLEST:g}."
+        )
     read.done()
     return made
 
@@ -83,7 +99,7 @@ def _read_columns(read: Reader) -> Columns:
     counts = [2 if one is None else len(one) for one in given]
     width = sum(count - 1 for count in counts)
     letters = sum(len(name) * count for name, count in zip(names, counts, strict=True))
-    if width > WIDEST or letters > LARGEST:
+    if width > WIDEST or letters > LARGEST_FILE // 2:  # a file shows each name twice
         raise ModelFileError(
             f"{read.where}names would make {width} encoded columns; at most {WIDEST} are read."
         )
@@ -91,8 +107,11 @@ def _read_columns(read: Reader) -> Columns:
 
 
 def _are_levels(value: Any) -> bool:
-    kinds = (str, bool, int, float)
-    return isinstance(value, list) and bool(value) and all(isinstance(one, kinds) for one in value)
+    """Texts and numbers, each once."""
+    if not isinstance(value, list) or not set(map(type, value)) <= {str, bool, int, float}:
+        return False
+    whole = [one for one in value if isinstance(one, int)]
+    return 0 < len(set(value)) == len(value) and all(abs(one) <= MOST_INTEGER for one in whole)
 
 
 def _read_posterior(read: Reader, inputs: Inputs, geometry: Geometry, n: int) -> Posterior:
@@ -104,13 +123,27 @@ def _read_posterior(read: Reader, inputs: Inputs, geometry: Geometry, n: int) ->
     else:
         first = next(iter(read.sequence("center")), None)
         n_coordinates = len(first) if isinstance(first, list) else 0
-    arrays = {}
-    for name, declared in FIELDS.items():
-        value = read.array(name, shape_of(name, n, n_coordinates, n_features))
-        if declared.positive and name in _MAY_BE_ZERO and not (value >= 0).all():
-            raise ModelFileError(f"{read.where}{name} should not be negative.")
-        if declared.positive and name not in _MAY_BE_ZERO and not (value > 0).all():
-            raise ModelFileError(f"{read.where}{name} should be positive.")
-        arrays[name] = value
+    made = Posterior(
+        **{name: read.array(name, shape_of(name, n, n_coordinates, n_features)) for name in FIELDS}
+    )
     read.done()
-    return Posterior(**arrays)
+    try:
+        check_ranges(made, geometry.learned)
+    except InputError as error:
+        raise ModelFileError(f"{read.where}{error.text}") from None
+    return made
+
+
+def _check_radius(geometry: Geometry, posterior: Posterior) -> None:
+    """A radius must be where membership falls through 1/2, or 0 where it never reaches it."""
+    radius = geometry.radius
+    near = np.maximum([radius * (1 - _NEAR) - _SOLVED, radius * (1 + _NEAR) + _SOLVED], 0.0)
+    for start in range(0, len(radius), _AT_ONCE):
+        some = list(range(start, min(start + _AT_ONCE, len(radius))))
+        for i, table in zip(some, geometry.tables(posterior.keep(some)), strict=True):
+            within, beyond = table.look_up(table.value, table.place(near[:, i]))
+            if (radius[i] > 0 and not within >= 1 - _HALF) or not beyond <= _HALF:
+                raise ModelFileError(
+                    f"geometry.radius does not agree with the posterior of locality {i}: membership"
+                    f" is not 1/2 at the distance {radius[i]:g}."
+                )

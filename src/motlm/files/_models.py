@@ -101,8 +101,8 @@ def _read_by_column(
     read: Reader, entry: str, names: tuple[str, ...], endless: bool = False
 ) -> Array:
     pairs = read.sequence(entry)
-    given = [one[0] if isinstance(one, list) and len(one) == 2 else None for one in pairs]
-    if given != list(names):
+    paired = set(map(type, pairs)) <= {list} and set(map(len, pairs)) <= {2}
+    if not paired or [one[0] for one in pairs] != list(names):
         expected = f"a list of [column, number] for the {len(names)} columns"
         raise read.fail(entry, expected, pairs)
     return read.shaped(entry, [one[1] for one in pairs], (len(names),), endless)
@@ -122,6 +122,8 @@ def check_models(shown: tuple[LocalModel, ...], mixture: Mixture) -> None:
         where = f"localities.{i}" if i < mixture.n_localities else "exterior"
         # the intercept is a difference of these numbers, which other computers round otherwise
         terms = abs(own.intercept) + np.abs(own.coef) @ np.abs(mixture.inputs.units.center)
+        if not np.isfinite(terms):
+            raise ModelFileError(f"{where} has coefficients that are too large to add up.")
         for name in (field.name for field in fields(own)):
             slack = _AGREE * float(terms) if name == "intercept" else 0.0
             if not _agree(getattr(one, name), getattr(own, name), slack):

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from .._typing import AnyArray
-from ..errors import ModelFileError
+from ..checks import Settings, check_units
+from ..errors import ModelFileError, MotlmError
 from ..frames import is_frame
 from ..inputs import Inputs
+from ..mixture import Mixture
 from ..posterior import Prior
 from ..units import Units
 from ._provenance import prior_entry, read_prior
-from ._read import Reader
+from ._read import Reader, show
 from ._text import plain
 
-__all__ = ["parameter_entries", "read_parameters"]
+__all__ = ["check_parameters", "parameter_entries", "read_parameters"]
 
 _MOST = 2**63  # of an integer
+_SEEDS = 2**32  # that random_state may be
 
 
 def parameter_entries(parameters: dict[str, Any], inputs: Inputs) -> dict[str, Any]:
@@ -70,7 +74,7 @@ def _numbers_entry(name: str, value: Any) -> Any:
     try:
         return plain(np.asarray(value, dtype=float))
     except (TypeError, ValueError, OverflowError):
-        raise ModelFileError(f"{name} should be numbers; got {repr(value)[:80]}.") from None
+        raise ModelFileError(f"{name} should be numbers; got {show(value)}.") from None
 
 
 def _units_entry(units: Units) -> dict[str, Any]:
@@ -97,7 +101,7 @@ def read_parameters(read: Reader, n_encoded: int) -> dict[str, Any]:
         if take is None and isinstance(value, (dict, list)):
             raise read.fail(name, "a plain value", value)
         if isinstance(value, int) and abs(value) > _MOST:
-            raise read.fail(name, "a number that a computer can hold", "one of many digits")
+            raise read.fail(name, "a number that a computer can hold", value)
         found[name] = read.raw(name) if take is None else take(name)
     read.done()
     return found
@@ -119,8 +123,7 @@ def _read_points(read: Reader, name: str) -> AnyArray:
     try:
         return np.array(rows, dtype=float if _are_numbers(rows) else object)
     except OverflowError:
-        expected = "numbers that a computer can hold"
-        raise read.fail(name, expected, "one of many digits") from None
+        raise read.fail(name, "numbers that a computer can hold", rows) from None
 
 
 def _read_units(read: Reader, d: int) -> Units:
@@ -134,3 +137,37 @@ def _read_units(read: Reader, d: int) -> Units:
         raise ModelFileError(f"{read.where}inverse_scale and target_scale should be positive.")
     read.done()
     return made
+
+
+def check_parameters(parameters: dict[str, Any], mixture: Mixture) -> None:
+    """Raise where a next fit would refuse the parameters, or where they are not those that the
+    mixture is read by. Whether they are all those of the estimator, the estimator knows.
+    """
+    known = {one.name for one in fields(Settings)}
+    settings = Settings(**{name: one for name, one in parameters.items() if name in known})
+    try:
+        _check_settings(settings, mixture)
+    except (MotlmError, TypeError, ValueError) as error:
+        raise ModelFileError(f"its parameters are not sound: {str(error)[:300]}") from None
+    same = {"overlap": mixture.overlap.name, "handle_unknown": mixture.inputs.handle_unknown}
+    for name, used in same.items():
+        if name in parameters and parameters[name] != used:
+            raise ModelFileError(
+                f"parameters.{name} is {parameters[name]!r}, but the model is read by {used!r}."
+            )
+
+
+def _check_settings(settings: Settings, mixture: Mixture) -> None:
+    """By the checks of fit."""
+    settings.check()
+    settings.temperatures(type(mixture.target))
+    settings.check_metric()
+    if settings.points_of_interest is not None:
+        mixture.inputs.reading.encode_points(settings.points_of_interest)
+    if isinstance(settings.standardize, Units):
+        check_units(settings.standardize, mixture.inputs.names, mixture.target.scaled)
+    seed, jobs = settings.random_state, settings.n_jobs
+    if seed is not None and not (type(seed) is int and 0 <= seed < _SEEDS):
+        raise ValueError(f"random_state must be None or an integer below 2**32; got {show(seed)}.")
+    if jobs is not None and not (type(jobs) is int and jobs):
+        raise ValueError(f"n_jobs must be None or an integer other than 0; got {show(jobs)}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,21 @@ import numpy as np
 from .._typing import Array, Booleans
 from ..errors import ModelFileError
 
-__all__ = ["Reader"]
+__all__ = ["MOST_INTEGER", "Reader", "show"]
 
+MOST_INTEGER = 2**64  # beyond it integers are of no type that NumPy has
 _SHOWN = 80  # characters of a value in a message
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxlong = _SHOWN
+
+
+def show(value: Any, most: int = _SHOWN) -> str:
+    """A value in a message, without going through all of a large one."""
+    try:
+        text = _SHORT.repr(value)
+    except ValueError:  # Python does not write integers of more than 4300 digits
+        text = "a number of very many digits"
+    return text if len(text) <= most else f"{text[:most]}.."
 
 
 class Reader:
@@ -26,11 +39,7 @@ class Reader:
         self.content, self.where, self.left = content, where, set(content)
 
     def fail(self, name: str, expected: str, got: Any) -> ModelFileError:
-        shown = repr(got)
-        more = ".." if len(shown) > _SHOWN else ""
-        return ModelFileError(
-            f"{self.where}{name} should be {expected}; got {shown[:_SHOWN]}{more}."
-        )
+        return ModelFileError(f"{self.where}{name} should be {expected}; got {show(got)}.")
 
     def raw(self, name: str) -> Any:
         """An entry, whatever it is."""
@@ -65,15 +74,17 @@ class Reader:
     def boolean(self, name: str) -> bool:
         return bool(self.take(name, (bool,), "true or false"))
 
-    def number(self, name: str, low: float = -math.inf) -> float:
+    def number(self, name: str, low: float = -math.inf, high: float = math.inf) -> float:
         value = self.take(name, (int, float), "a number")
         try:
             number = float(value)
         except OverflowError:
-            expected = "a number that a computer can hold"
-            raise self.fail(name, expected, "one of many digits") from None
-        if not number >= low:
-            raise self.fail(name, f"a number >= {low:g}", value)
+            raise self.fail(name, "a number that a computer can hold", value) from None
+        if not low <= number <= high:
+            expected = f"a number >= {low:g}"
+            if math.isfinite(high):
+                expected = f"a number between {low:g} and {high:g}"
+            raise self.fail(name, expected, value)
         return number
 
     def optional_number(self, name: str) -> float | None:
@@ -103,21 +114,20 @@ class Reader:
 
     def texts(self, name: str) -> tuple[str, ...]:
         values = self.sequence(name)
-        for value in values:
-            if not isinstance(value, str):
-                raise self.fail(name, "a list of texts", value)
+        if not set(map(type, values)) <= {str}:
+            raise self.fail(name, "a list of texts", values)
         return tuple(values)
 
     def integers(self, name: str, length: int, low: int = 0) -> tuple[int, ...]:
         values = self.sequence(name)
-        whole = all(isinstance(one, int) and not isinstance(one, bool) for one in values)
-        if len(values) != length or not whole or not all(low <= one <= 2**53 for one in values):
+        whole = len(values) == length and set(map(type, values)) <= {int}
+        if not whole or not all(low <= one <= 2**53 for one in values):
             raise self.fail(name, f"{length} integers >= {low}", values)
         return tuple(values)
 
     def booleans(self, name: str, length: int) -> Booleans:
         values = self.sequence(name)
-        if len(values) != length or not all(isinstance(one, bool) for one in values):
+        if len(values) != length or not set(map(type, values)) <= {bool}:
             raise self.fail(name, f"{length} values true or false", values)
         return np.array(values, dtype=bool)
 
@@ -140,28 +150,27 @@ class Reader:
         self, name: str, values: Any, shape: tuple[int, ...], endless: bool = False
     ) -> Array:
         """Numbers of a shape, from a value that was taken already."""
-
-        def walk(value: Any, rest: tuple[int, ...]) -> Any:
-            if rest:
-                if not isinstance(value, list) or len(value) != rest[0]:
-                    size = len(value) if isinstance(value, list) else None
-                    got = repr(value)[:40] if size is None else f"{size} entries"
+        flat = [values]
+        for size in shape:
+            for one in flat:
+                if not isinstance(one, list) or len(one) != size:
+                    got = f"{len(one)} entries" if isinstance(one, list) else show(one, 40)
                     raise ModelFileError(
                         f"{self.where}{name} should have shape {shape}; got {got}."
                     )
-                return [walk(entry, rest[1:]) for entry in value]
-            if value is None and endless:
-                return math.inf
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise self.fail(name, "numbers", value)
-            return value
-
+            flat = [entry for one in flat for entry in one]
+        kinds = {int, float, type(None)} if endless else {int, float}
+        if not set(map(type, flat)) <= kinds:
+            stray = next(one for one in flat if type(one) not in kinds)
+            raise self.fail(name, "numbers", stray)
+        if endless:
+            flat = [math.inf if one is None else one for one in flat]
         try:
-            return np.array(walk(values, shape), dtype=float).reshape(shape)
+            return np.array(flat, dtype=float).reshape(shape)
         except OverflowError:
             raise ModelFileError(f"{self.where}{name} has a number of too many digits.") from None
 
     def done(self) -> None:
         if self.left:
-            names = ", ".join(repr(self.where + name) for name in sorted(self.left)[:5])
+            names = ", ".join(show(self.where + name) for name in sorted(self.left)[:5])
             raise ModelFileError(f"unknown entries {names}.")
