@@ -83,9 +83,13 @@ def refuse_training_rows(
             f"{found} of {len(X)} rows {_verb(found, 'equals', 'equal')} a row used for fitting, as"
             " many as chance explains in such a table."
         )
-    return None
+    return None if fingerprint.sketches else _BEFORE
 
 
+_BEFORE = (
+    "the model is from a file of an earlier version, by which rounded or slightly changed copies of"
+    " its training rows are not recognized."
+)
 _OTHER_ROWS = "Give rows that were not used for fitting, or call certify, which keeps some sealed."
 
 
