@@ -337,6 +337,26 @@ STAGES = {
 }
 
 
+def test_the_entry_point_is_tiny() -> None:
+    """Nothing that takes long is imported before it can answer Ctrl-C."""
+    code = (
+        "import sys, motlm.cli\nprint(*({'numpy', 'scipy', 'sklearn', 'click'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_public_names_come_when_asked_for() -> None:
+    code = (
+        "import motlm\n"
+        "assert motlm.certificates.certify and motlm.errors.MotlmError is motlm.MotlmError\n"
+        "assert {*motlm.__all__} <= {*dir(motlm)}\n"
+        "assert not hasattr(motlm, 'nonsense') and not hasattr(motlm, '_nonsense')\n"
+        "from motlm import *\nassert LocalMixtureClassifier is motlm.LocalMixtureClassifier\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 @posix
 @pytest.mark.parametrize("stage", STAGES)
 def test_stages(stage: str) -> None:
