@@ -38,7 +38,6 @@ DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float32", "float64", "object", "text"),
 )
-_LARGEST_LABEL = 1e300  # of a number
 
 
 class Target(Protocol):
@@ -292,15 +291,21 @@ class Binary:
         dtype, values = read.text("dtype"), read.sequence("classes")
         if dtype not in DTYPES:
             raise read.fail("dtype", f"one of {', '.join(DTYPES)}", dtype)
-        if len(values) != 2 or not _in_order(*values):
-            raise read.fail("classes", "two different labels in order", values)
+        if len(values) != 2:
+            raise read.fail("classes", "two different labels", values)
         kinds = {"text": str, "object": object}
         try:
             made = np.array(values, dtype=kinds.get(dtype, dtype))
         except (ValueError, OverflowError, TypeError):
             raise read.fail("classes", f"labels of type {dtype}", values) from None
-        if made.tolist() != values:
+        if made.shape != (len(values),) or made.tolist() != values:
             raise read.fail("classes", f"labels of type {dtype}", values)
+        try:  # as in fit
+            found = cls.learn(made)
+        except (ValueError, TypeError):
+            raise read.fail("classes", "two different labels", values) from None
+        if found.classes.tolist() != values:
+            raise read.fail("classes", "two different labels in order", values)
         return cls(made)
 
 
@@ -351,8 +356,8 @@ class Continuous:
         try:
             with np.errstate(over="ignore"):  # beyond the range of floats: an infinity, refused
                 target = np.asarray(column_or_1d(y, warn=True, dtype=np.float64))
-        except OverflowError as error:
-            raise InputError(f"{what} must be numbers: {error}.") from None
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"{what} must be one number for each row: {error}") from None
         check_finite(target[:, None], (what,), what)
         check_size(target[:, None], (what,), what, LARGEST_TARGET)
         return target
@@ -455,14 +460,6 @@ def _root_mean_square(values: Array, weight: Array | None = None) -> float:
     if weight is not None:
         weight = weight / power_of_two(weight)
     return unit * float(np.sqrt(np.average((values / unit) ** 2, weights=weight)))
-
-
-def _in_order(first: Any, second: Any) -> bool:
-    """Whether these are labels of one kind, sorted."""
-    if isinstance(first, str) and isinstance(second, str):
-        return first < second
-    numbers = all(isinstance(one, (bool, int, float)) for one in (first, second))
-    return numbers and bool(first < second) and max(abs(first), abs(second)) <= _LARGEST_LABEL
 
 
 TARGETS: dict[str, type[Any]] = {one.kind: one for one in (Binary, Continuous)}

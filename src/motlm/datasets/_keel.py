@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 
 from .._typing import AnyArray
 from ..errors import InputError, MissingPackageError
-from ._download import digest, download, member_of_zip
+from ._download import digest, digest_of_file, download, member_of_zip
 from ._keel_format import KeelTable, read_keel
 
 __all__ = ["KEEL", "KeelSet", "data_folder", "load_keel", "load_published"]
@@ -128,7 +128,7 @@ def _path(one: KeelSet, data_home: Any, download_if_missing: bool) -> Path:
     places = [folder / "keel" / one.task / file, folder / one.task / file, folder / file]
     for place in places:
         if place.is_file():
-            _check(digest(place.read_bytes()), one, str(place))
+            _check(digest_of_file(place), one, str(place))
             return place
     advice = (
         f"Put {file} into a folder and name it by data_home= or the environment variable"
@@ -330,5 +330,13 @@ def load_published(name: str, *, data_home: Any = None) -> tuple[AnyArray, AnyAr
             f"no {path}; name the folder that has synthetic/{name}.csv by data_home= or the"
             f" environment variable MOTLM_DATA, or draw a new set with make_{name}."
         )
-    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    try:
+        table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+    except ValueError as error:  # which has the row
+        raise InputError(f"{path} should be rows of numbers below a header: {error}") from None
+    if table.shape[1] < 2 or not np.isfinite(table).all():
+        raise InputError(
+            f"{path} should have finite numbers in two columns or more; got an array of shape"
+            f" {table.shape}."
+        )
     return table[:, :-1], table[:, -1]

@@ -7,7 +7,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +20,7 @@ from ..errors import MotlmError
 __all__ = ["Attribute", "KeelFormatError", "KeelTable", "read_keel"]
 
 _LONGEST = 2**20  # bytes of a line; the longest of KEEL's own files have a few thousand
-_FIELD = re.compile(r"""\s*(?:'([^']*)'\s*|"([^"]*)"\s*|([^,'"][^,]*|))(,|$)""")
+_SPACE = re.compile(r"\s*")
 _MISSING = frozenset({"?", "<null>"})
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _ATTRIBUTE = re.compile(r"""('[^']*'|"[^"]*"|[^\s{]+)\s*(.*)""", re.DOTALL)
@@ -106,11 +107,15 @@ class KeelTable:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {one.name: place for place, one in enumerate(self.attributes)}
+
     def _index(self, name: str) -> int:
-        names = [one.name for one in self.attributes]
-        if name not in names:
-            raise KeyError(f"no attribute {name!r}; there are {', '.join(map(repr, names[:10]))}.")
-        return names.index(name)
+        if name not in self._places:
+            names = [one.name for one in self.attributes[:10]]
+            raise KeyError(f"no attribute {name!r}; there are {', '.join(map(repr, names))}.")
+        return self._places[name]
 
     def attribute(self, name: str) -> Attribute:
         """The declaration of a column in the header."""
@@ -167,6 +172,15 @@ def read_keel(path: Any, encoding: str = "utf-8") -> KeelTable:
         return _Reader(str(path), stream, encoding).table()
 
 
+@dataclass
+class _Header:
+    """What was declared above @data."""
+
+    relation: str | None = None
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    named: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"inputs": (), "outputs": ()})
+
+
 class _Reader:
     """One pass over the lines of a file, with the number of the line for messages."""
 
@@ -209,69 +223,99 @@ class _Reader:
             return [value.strip() for value in text.split(",")]
         values, at = [], 0
         while True:
-            match = _FIELD.match(text, at)
-            if match is None:
-                raise self.error(
-                    f"values that cannot be separated, from {_short(text[at:])} on: a quote is not"
-                    " closed."
-                )
-            values.append(next(value for value in match.groups()[:3] if value is not None).strip())
-            at = match.end()
-            if not match[4]:
+            value, at = self.field(text, at)
+            values.append(value)
+            if at == len(text):
                 return values
+            at += 1  # the comma
+
+    def field(self, text: str, at: int) -> tuple[str, int]:
+        """The value that begins at a place, and where the comma behind it is, or the end."""
+        at = _after_space(text, at)
+        quote = text[at : at + 1]
+        if quote not in ("'", '"'):
+            end = text.find(",", at)
+            end = len(text) if end < 0 else end
+            return text[at:end].strip(), end
+        closing = text.find(quote, at + 1)
+        end = _after_space(text, closing + 1) if closing > 0 else -1
+        if end < 0 or text[end : end + 1] not in ("", ","):
+            raise self.error(
+                f"values that cannot be separated, from {_short(text[at : at + 100])} on: a quote"
+                " is not closed, or no comma follows it."
+            )
+        return text[at + 1 : closing].strip(), end
 
     def table(self) -> KeelTable:
-        relation = ""
-        attributes: list[Attribute] = []
-        named: dict[str, tuple[str, ...]] = {"inputs": (), "outputs": ()}
         lines = self.lines()
+        header = self.header(lines)
+        if not header.attributes:
+            raise self.error("@data without an @attribute above it.")
+        inputs, outputs = self.roles(header)
+        attributes = tuple(header.attributes.values())
+        columns = self.rows(attributes, lines)
+        return KeelTable(header.relation or "", attributes, columns, inputs, outputs)
+
+    def header(self, lines: Iterator[str]) -> _Header:
+        """All lines up to @data."""
+        header = _Header()
         for text in lines:
             if text.startswith("%"):
                 continue
             word, rest = (*text.split(maxsplit=1), "")[:2]
-            keyword = word.lower()
-            if keyword == "@data":
+            if word.lower() == "@data":
                 if rest:
                     raise self.error(
                         f"expected the rows below @data, not beside it; got {_short(rest)}."
                     )
-                break
-            if keyword == "@relation":
-                relation = rest.strip()
-            elif keyword == "@attribute":
-                attributes.append(self.attribute(rest.strip(), {one.name for one in attributes}))
-            elif keyword in ("@inputs", "@input", "@outputs", "@output"):
-                known = [one.name for one in attributes]
-                names = tuple(self.fields(rest))
-                for name in names:
-                    if name not in known:
-                        raise self.error(
-                            f"{word} names {_short(name)}, which no @attribute above declares."
-                        )
-                if len(set(names)) < len(names):
-                    raise self.error(f"{word} names an attribute twice: {_short(rest.strip())}.")
-                kind = "inputs" if "in" in keyword else "outputs"
-                if named[kind]:
-                    raise self.error(f"{word} occurs twice in the header.")
-                named[kind] = names
-            else:
-                raise self.error(
-                    "expected @relation, @attribute, @inputs, @outputs or @data in the header; got"
-                    f" {_short(text)}."
-                )
+                return header
+            self.declare(header, word, rest.strip(), text)
+        if not self.number:
+            raise KeelFormatError(f"{self.name}: the file is empty.")
+        raise self.error("the file ends without @data.")
+
+    def declare(self, header: _Header, word: str, rest: str, text: str) -> None:
+        """One line of the header."""
+        keyword = word.lower()
+        if keyword == "@relation":
+            if header.relation is not None:
+                raise self.error(f"{word} occurs twice in the header.")
+            header.relation = rest
+        elif keyword == "@attribute":
+            attribute = self.attribute(rest)
+            if attribute.name in header.attributes:
+                raise self.error(f"attribute {_short(attribute.name)} is declared twice.")
+            header.attributes[attribute.name] = attribute
+        elif keyword in ("@inputs", "@input", "@outputs", "@output"):
+            kind = "inputs" if "in" in keyword else "outputs"
+            if header.named[kind]:
+                raise self.error(f"{word} occurs twice in the header.")
+            header.named[kind] = self.names(header, word, rest)
         else:
-            raise (
-                self.error("the file ends without @data.")
-                if self.number
-                else KeelFormatError(f"{self.name}: the file is empty.")
+            raise self.error(
+                "expected @relation, @attribute, @inputs, @outputs or @data in the header; got"
+                f" {_short(text)}."
             )
-        if not attributes:
-            raise self.error("@data without an @attribute above it.")
-        every = [one.name for one in attributes]
-        outputs = named["outputs"] or tuple(name for name in every if name not in named["inputs"])
+
+    def names(self, header: _Header, word: str, rest: str) -> tuple[str, ...]:
+        """Names of attributes, each once."""
+        names = tuple(self.fields(rest))
+        for name in names:
+            if name not in header.attributes:
+                raise self.error(
+                    f"{word} names {_short(name)}, which no @attribute above declares."
+                )
+        if len(set(names)) < len(names):
+            raise self.error(f"{word} names an attribute twice: {_short(rest)}.")
+        return names
+
+    def roles(self, header: _Header) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What to predict from, and what to predict; the last attribute, if nothing is said."""
+        every, named = tuple(header.attributes), header.named
+        outputs = named["outputs"] or _without(every, named["inputs"])
         if not named["inputs"] and not named["outputs"]:
-            outputs = tuple(every[-1:])  # as KEEL does
-        inputs = named["inputs"] or tuple(name for name in every if name not in outputs)
+            outputs = every[-1:]  # as KEEL does
+        inputs = named["inputs"] or _without(every, outputs)
         if not inputs or not outputs:
             raise self.error(
                 "every attribute is an input, or every one an output; expected some of both."
@@ -279,9 +323,9 @@ class _Reader:
         both = set(inputs) & set(outputs)
         if both:
             raise self.error(f"{_short(sorted(both)[0])} is both in @inputs and in @outputs.")
-        return KeelTable(relation, tuple(attributes), self.rows(attributes, lines), inputs, outputs)
+        return inputs, outputs
 
-    def attribute(self, text: str, before: set[str]) -> Attribute:
+    def attribute(self, text: str) -> Attribute:
         match = _ATTRIBUTE.fullmatch(text)
         if match is None:
             raise self.error(
@@ -291,8 +335,6 @@ class _Reader:
         name, kind = match[1], match[2].strip()
         if name[0] in "'\"":
             name = name[1:-1]
-        if name in before:
-            raise self.error(f"attribute {_short(name)} is declared twice.")
         if kind.startswith("{"):
             if not kind.endswith("}"):
                 raise self.error(
@@ -327,7 +369,7 @@ class _Reader:
             raise self.error(f"expected a finite number for {_short(name)}; got {_short(text)}.")
         return value
 
-    def rows(self, attributes: list[Attribute], lines: Iterator[str]) -> tuple[AnyArray, ...]:
+    def rows(self, attributes: tuple[Attribute, ...], lines: Iterator[str]) -> tuple[AnyArray, ...]:
         columns: list[list[Any]] = [[] for _ in attributes]
         known = [frozenset(one.levels) for one in attributes]
         for text in lines:
@@ -358,7 +400,7 @@ class _Reader:
                     raise self.error(
                         f"{_short(value)} is none of the {len(levels)} levels that"
                         f" {_short(attribute.name)} is declared with:"
-                        f" {_short(', '.join(attribute.levels))}."
+                        f" {_short(', '.join(attribute.levels[:60]))}."
                     )
         if not columns[0]:
             raise self.error("no rows after @data.")
@@ -366,6 +408,17 @@ class _Reader:
             np.array(column, dtype=object if attribute.levels else float)
             for attribute, column in zip(attributes, columns, strict=True)
         )
+
+
+def _after_space(text: str, at: int) -> int:
+    """The next place that is not white space."""
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
+
+
+def _without(names: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    left_out = set(others)
+    return tuple(name for name in names if name not in left_out)
 
 
 def _short(text: str, most: int = 60) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "make_twonorm",
 ]
 
+_MOST = 10**9  # rows
 CASE1 = {
     "centers": np.array([[-1.0, 0.0], [1.0, 0.0]]),
     "radii": np.array([1.0, 0.8]),
@@ -130,8 +132,10 @@ def make_clf_case2(
 
 
 def _check_rows(n_rows: int, least: int) -> None:
-    if n_rows < least:
-        raise InputError(f"n_rows must be at least {least}; got {n_rows}.")
+    if not isinstance(n_rows, Real) or n_rows < least:
+        raise InputError(f"n_rows must be at least {least}; got {n_rows!r}.")
+    if n_rows > _MOST:
+        raise InputError(f"n_rows must be at most {_MOST}.")
 
 
 def make_reg_case1(
