@@ -261,15 +261,24 @@ def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, **pipes)
 
 
+# Python takes some hundredths of a second to start, in which it answers as it likes: by an end
+# without a line, or by a traceback. So the delay is counted from motlm's own first line.
+READY = "from motlm.cli import _signals, main\n_signals.begin()\nprint('ready', flush=True)\nmain()"
+
+
 @posix
 def test_interrupted_at_any_moment(model: Path, tmp_path: Path) -> None:
-    """Python itself takes some hundredths of a second to start, in which it answers as it likes:
-    the process may then be ended by the signal, or print where it was.
-    """
     os.mkfifo(tmp_path / "pipe")  # nobody writes to it, so that the command waits
+    command = [sys.executable, "-c", READY, "predict", str(model), str(tmp_path / "pipe")]
     rng = random.Random(0)
-    for delay in [0.3, *(rng.uniform(0.3, 2.0) for _ in range(2))]:
-        with start("predict", model, tmp_path / "pipe", "-o", tmp_path / "o.csv") as waiting:
+    for delay in [0.0, *(rng.uniform(0.0, 2.0) for _ in range(3))]:
+        with subprocess.Popen(
+            [*command, "-o", str(tmp_path / "o.csv")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as waiting:
+            assert waiting.stdout.readline() == "ready\n"
             time.sleep(delay)
             waiting.send_signal(signal.SIGINT)
             out, printed = waiting.communicate()

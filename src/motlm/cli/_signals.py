@@ -8,15 +8,15 @@ temporary files are removed. When the result is known, Ctrl-C no longer changes 
 
 from __future__ import annotations
 
-import _thread
 import os
 import signal
 import sys
-import threading
-import time
 from os import _exit
-from types import FrameType
-from typing import Any
+
+TYPE_CHECKING = False  # typing takes some milliseconds, in which Ctrl-C would be a traceback
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
 
 __all__ = ["INTERRUPTED", "LINE", "begin", "end", "was_interrupted", "work"]
 
@@ -26,7 +26,6 @@ _ENDING = [
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]  # Windows has no SIGHUP
 
-_MAIN = threading.main_thread().ident or 0
 _PAUSE = 0.01  # seconds; by then, the finalizer has ended
 _received: list[int] = []
 
@@ -86,14 +85,20 @@ def _raise(number: int, frame: FrameType | None) -> None:
 def _raise_again(problem: Any) -> None:
     """An interrupt in a finalizer, which Python would print and forget, comes again later."""
     if _received and isinstance(problem.exc_value, (KeyboardInterrupt, SystemExit)):
-        threading.Thread(target=_send, args=(_received[-1],), daemon=True).start()
+        from threading import Thread
+
+        Thread(target=_send, args=(_received[-1],), daemon=True).start()
     else:
         sys.__unraisablehook__(problem)
 
 
 def _send(number: int) -> None:
-    time.sleep(_PAUSE)
+    from _thread import interrupt_main
+    from threading import main_thread
+    from time import sleep
+
+    sleep(_PAUSE)
     if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(_MAIN, number)
+        signal.pthread_kill(main_thread().ident or 0, number)
     else:  # Windows, where it does not break off a wait
-        _thread.interrupt_main(signal.Signals(number))
+        interrupt_main(signal.Signals(number))
