@@ -8,6 +8,7 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = ["Trace", "as_numbers", "look_inside", "trace_given"]
 
 _WIDE = 200  # columns of a sparse matrix from which on it is projected on a few
 _PROJECTED = 8
+_PARTS = 20  # of a model that are looked into; so many bagged ones have seen nearly all rows
 # attributes by which scikit-learn's models keep training rows, and whether they keep all of them
 _KEPT = {"_fit_X": True, "X_train_": True, "X_fit_": True, "support_vectors_": False}
 
@@ -117,7 +119,7 @@ def look_inside(model: Any, X: Any, y: AnyArray) -> tuple[list[Trace], bool]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MotlmWarning)  # predict gives them
-            found = list(_walk(model, X, _Targets(y, labels)))
+            found = list(islice(_walk(model, X, _Targets(y, labels)), _PARTS))
     except Exception:  # whatever attributes of other people's classes hold
         return [], False
     traces = [one for one in found if one is not None]
