@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint dist bench docs clean slow accuracy experiments coverage minimum supply
+.PHONY: demo test lint dist bench docs clean slow accuracy experiments coverage minimum supply attack
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'motlm needs Python 3.11 or newer; this is ' + sys.version"
@@ -40,6 +40,11 @@ minimum:
 	build/minimum/bin/python tests/minimum.py > build/constraints.txt
 	build/minimum/bin/python -m pip install --quiet --disable-pip-version-check --constraint build/constraints.txt --editable ".[test]"
 	build/minimum/bin/python -m pytest -n $(JOBS) -o filterwarnings=default  # old packages warn of each other
+
+# Random cases of everything that is read, run and written; prints what was tried and found.
+MINUTES ?= 30
+attack: $(VENV)/test
+	$(BIN)/python -m tests.attack --minutes $(MINUTES) --jobs $(JOBS) $(ATTACK)
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check .

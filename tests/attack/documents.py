@@ -228,7 +228,7 @@ def sign(chance: Chance, document: dict[str, Any]) -> None:
 def digest(content: dict[str, Any], entry: str) -> str:
     """The checksum that stands in this entry, as docs/files.md describes it."""
     counted = {name: value for name, value in content.items() if name != entry}
-    text = json.dumps(counted, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    text = json.dumps(counted, sort_keys=True, ensure_ascii=True)
     return sha256(text.encode()).hexdigest()
 
 

@@ -15,7 +15,7 @@ from . import values
 from .chance import Chance
 from .trials import Broken, Kind
 
-__all__ = ["KEEL", "hostile_keel"]
+__all__ = ["KEEL", "check_text", "hostile_keel"]
 
 _LONG = 1 / 2000  # share of the cases that measure time
 _SIZES = 40_000, 80_000  # bytes, about
@@ -103,8 +103,11 @@ def hostile_keel(chance: Chance) -> bytes:
 
 def attempt(chance: Chance, folder: Path) -> str:
     path = folder / "table.dat"
-    if chance.likely(_LONG):
-        return _long(chance, path)
+    return check_time(chance, path) if chance.likely(_LONG) else check_text(chance, path)
+
+
+def check_text(chance: Chance, path: Path) -> str:
+    """Read a hostile text."""
     data = hostile_keel(chance)
     chance.note(values.shown(data, 800))
     path.write_bytes(data)
@@ -178,7 +181,7 @@ _SHAPES: dict[str, Callable[[int], str]] = {
 }
 
 
-def _long(chance: Chance, path: Path) -> str:
+def check_time(chance: Chance, path: Path) -> str:
     """A text twice as long takes at most about twice the time."""
     shape = chance.value(_SHAPES)
     for factor in (1, 4):  # once more with longer ones, if the clock was not sure
