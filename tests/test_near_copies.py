@@ -87,6 +87,17 @@ def test_the_chance_of_mixed_cells_is_bounded() -> None:
     assert min(low) > 1e-5
 
 
+def test_repeating_rows_does_not_hide_copies() -> None:
+    X, y = noise(100, 5)
+    for before, after in ((1, 2), (1, 5), (2, 1), (4, 1)):
+        first = np.tile(X, (before, 1)), np.tile(y, before)
+        assert copies.is_refused(first, (np.tile(X.round(3), (after, 1)), np.tile(y, after)))
+    fresh, labels = noise(100, 5, seed=1)
+    for before, after in ((1, 2), (5, 5), (2, 1)):
+        first = np.tile(X, (before, 1)), np.tile(y, before)
+        assert not copies.is_refused(first, (np.tile(fresh, (after, 1)), np.tile(labels, after)))
+
+
 @pytest.mark.parametrize("decimals", [5, 3, 1])
 def test_an_audit_on_rounded_training_rows_is_refused(decimals: int) -> None:
     X, y = noise(100, 20)

@@ -1,12 +1,12 @@
 """Near-copies of rows: hashes of the rows on grids of several resolutions.
 
 Rows that were rounded or slightly perturbed fall into the cells of the rows that they were made
-from. So do fresh rows, by chance; how often, cells that hold exactly two rows of both tables
-together tell. If the tables are independent, and rows fall into a cell at the rates a and b, two
-rows are one of each table with probability 2 a b / (a + b)^2 <= 1/2, whatever the rates are: equal
-populations or shifted ones, continuous columns or rows that repeat. So the number of such cells
-with one row of each is at most Binomial(cells, 1/2) by chance, while copies put one row of each
-into nearly all of them.
+from. So do fresh rows, by chance; how often, cells that hold several rows tell. If the two tables
+are independent, and their rows fall into a cell at the rates a and b, then of t >= 2 rows exactly
+one is of the first table with probability t p (1 - p)^(t - 1) <= 1/2, p = a / (a + b), whatever the
+rates are: equal populations or shifted ones, continuous columns or rows that repeat. So the number
+of such cells is at most Binomial(cells, 1/2) by chance, while copies put one row of each table, or
+one of the first and several of the second, into nearly all of them.
 """
 
 from __future__ import annotations
@@ -54,13 +54,14 @@ class Match:
     level: Level
     known: Booleans  # rows that share a cell with a sketched row
     n_checkable: int  # rows whose cell would have been kept
-    mixed: int  # cells with one row of each table
-    same: int  # cells with two rows of one table, and none of the other
+    mixed: tuple[int, ...]  # cells with rows of both tables, and one row of a certain table
+    several: tuple[int, ...]  # cells of several rows among which these are
 
     @property
     def chance(self) -> float:
         """A bound on the probability of so many mixed cells in independent tables."""
-        return float(binom.sf(self.mixed - 1, self.mixed + self.same, 0.5))
+        tails = binom.sf(np.array(self.mixed) - 1, self.several, 0.5)
+        return min(1.0, len(tails) * float(tails.min()))
 
     @property
     def found(self) -> int:
@@ -92,14 +93,20 @@ class Level:
         if self.n_cells > len(self.keys):
             checkable = np.asarray(keys <= self.keys[-1])
         cells, counts = np.unique(keys[checkable], return_counts=True)
-        place = np.minimum(np.searchsorted(self.keys, cells), len(self.keys) - 1)
-        both = self.keys[place] == cells
-        mixed = both & (self.counts[place] == 1) & (counts == 1)
-        alone = np.ones(len(self.keys), dtype=bool)
-        alone[place[both]] = False
-        same = int((alone & (self.counts == 2)).sum() + (~both & (counts == 2)).sum())
-        known = checkable & np.isin(keys, cells[both])
-        return Match(self, known, int(checkable.sum()), int(mixed.sum()), same)
+        every = np.union1d(self.keys, cells)
+        before, after = np.zeros(len(every), dtype=int), np.zeros(len(every), dtype=int)
+        before[np.searchsorted(every, self.keys)] = self.counts
+        after[np.searchsorted(every, cells)] = counts
+        both, total = (before > 0) & (after > 0), before + after
+        mixed = (both & (total == 2), both & (before == 1), both & (after == 1))
+        several = (total == 2, total >= 2, total >= 2)
+        return Match(
+            self,
+            checkable & np.isin(keys, self.keys),
+            int(checkable.sum()),
+            tuple(int(one.sum()) for one in mixed),
+            tuple(int(one.sum()) for one in several),
+        )
 
 
 @dataclass(frozen=True, eq=False)

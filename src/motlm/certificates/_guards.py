@@ -105,8 +105,8 @@ def _worst(matches: list[Match], probability: float) -> Match | None:
     if not matches:
         return None
     alarms = [one for one in matches if one.chance < probability / len(matches)]
-    most = max((one.mixed for one in alarms), default=0)
-    best = [one for one in alarms if one.mixed >= 0.9 * most]
+    most = max((max(one.mixed) for one in alarms), default=0)
+    best = [one for one in alarms if max(one.mixed) >= 0.9 * most]
     return max(best, key=_fineness, default=None)
 
 
