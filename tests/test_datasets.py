@@ -6,7 +6,9 @@ import builtins
 import hashlib
 import io
 import os
+import random
 import threading
+import time
 import zipfile
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,6 +32,8 @@ from motlm.datasets import (
     make_twonorm,
     read_keel,
 )
+from motlm.datasets._download import member_of_zip
+from motlm.errors import InputError
 
 GOOD = """@relation clients
 @attribute Age integer [18, 99]
@@ -176,6 +180,11 @@ BROKEN = {
         GOOD.replace("{yes, no}", "{yes, ?}"),
         "line 5: attribute 'Default' has a level that stands for a missing",
     ),
+    "a quote behind a space": (
+        GOOD.replace("north, no", "north, 'no"),
+        'line 11: values that cannot be separated, from "\'no" on: a quote is not closed',
+    ),
+    "relation twice": ("@relation x\n@relation y\n", "line 2: @relation occurs twice"),
     "no attributes": ("@relation x\n@data\n1\n", "line 2: @data without an @attribute above it"),
     "quotes": (
         GOOD.replace("'far away, east',no", "'far away, east,no"),
@@ -309,6 +318,81 @@ def test_names_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert datasets.data_folder() == tmp_path / "motlm"
     monkeypatch.setenv("MOTLM_DATA", str(tmp_path / "mine"))
     assert datasets.data_folder() == tmp_path / "mine"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"@attribute a{i} real\n" for i in range(50_000)),
+        "".join(f"@attribute a{i} real\n" for i in range(30_000))
+        + f"@inputs {', '.join(f'a{i}' for i in range(29_999))}\n@data\n",
+        "@attribute a" + " " * 10**6 + "real\n",
+        "@attribute a real [0" + " " * 10**6 + "\n",
+        "@attribute a real [" + "," * 10**6 + "\n",
+        "@attribute a " + "{" * 10**6 + "\n",
+        "@attribute a {" + "}{" * (10**6 // 2) + "\n",
+        "@attribute a {" + ", ".join(f"'l{i}'" for i in range(10**5)) + "}\n",
+        "@attribute a {x" + ", 'x" * (10**6 // 4) + "}\n",
+        "@attribute a {x, " + " " * 10**6 + "'x}\n",
+        "@attribute '" + "a" * 10**6 + "\n",
+        "@attribute a {" + "'x' " * (10**6 // 4) + "}\n",
+        "% \n" * 300_000,
+        "@relation" + " @relation" * 10**5 + "\n",
+    ],
+    ids=lambda text: f"{text[:16]}..".replace("\n", " "),
+)
+def test_headers_are_read_in_linear_time(text: str, tmp_path: Path) -> None:
+    """A megabyte takes a second; what is quadratic, hours."""
+    began = time.process_time()
+    with pytest.raises(KeelFormatError, match=r"clients\.dat, line \d+: "):
+        read_keel(written(tmp_path, text))
+    assert time.process_time() - began < 20
+
+
+def test_many_columns_are_found_in_linear_time(tmp_path: Path) -> None:
+    names = [f"a{i}" for i in range(20_000)]
+    header = "".join(f"@attribute {name} real\n" for name in names)
+    table = read_keel(written(tmp_path, f"{header}@data\n{','.join(['1'] * len(names))}\n"))
+    assert (table.inputs, table.outputs) == (tuple(names[:-1]), tuple(names[-1:]))
+    began = time.process_time()
+    assert sum(table.column(name)[0] for name in names) == len(names)
+    assert time.process_time() - began < 20
+
+
+def test_mutated_files(tmp_path: Path) -> None:
+    """Refused with file and line, or read with all of its rows."""
+    chance, bits = random.Random(0), ["'", '"', ",", "{", "}", "@", "\n", "\r", "%", " ", "?", "é"]
+    bits += ["@data\n", "@attribute a real\n", "1e400", "nan", "\0", "\u2028", "[0, 1]", "\ufeff"]
+    for _ in range(1500):
+        at = chance.randrange(len(GOOD))
+        text = GOOD[:at] + chance.choice(bits) + GOOD[at + chance.choice([0, 0, 1, 3]) :]
+        path = written(tmp_path, text)
+        try:
+            table = read_keel(path)
+        except KeelFormatError as error:
+            if not str(error).startswith(str(path)):
+                raise
+            continue
+        lines = [line.strip() for line in text.removeprefix("\ufeff").split("\n")]
+        at = next(i for i, line in enumerate(lines) if line.lower() == "@data")
+        rows = [line for line in lines[at + 1 :] if line and not line.startswith("%")]
+        assert {len(column) for column in table.columns} == {len(rows)}
+        declared = [line for line in lines[:at] if line.lower().startswith("@attribute")]
+        assert len(table.attributes) == len(declared)
+
+
+def test_published_cases_that_are_not(tmp_path: Path) -> None:
+    folder = tmp_path / "synthetic"
+    folder.mkdir()
+    for text, match in (
+        ("x,y\n1,one\n", "should be rows of numbers below a header: .*'one'"),
+        ("x,y\n1,2\n1\n", "should be rows of numbers below a header"),
+        ("y\n1\n", r"finite numbers in two columns or more; got an array of shape \(1, 1\)"),
+        ("x,y\n1,nan\n", "finite numbers in two columns or more"),
+    ):
+        (folder / "reg_case1.csv").write_text(text)
+        with pytest.raises(InputError, match=match):
+            load_published("reg_case1", data_home=tmp_path)
 
 
 def test_published_cases(shared_data: Path) -> None:
@@ -549,6 +633,23 @@ def test_other_content_is_refused(server: Server, tmp_path: Path) -> None:
     server.content = archive.getvalue()
     with pytest.raises(OSError, match=r"has no stock\.dat; it has other\.dat"):
         load_keel("stock", data_home=tmp_path)
+
+
+def test_archives_are_unpacked_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever they say about the size of what is in them."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as stream:
+        stream.writestr("stock.dat", b"0" * 10**6)
+    packed = archive.getvalue()
+    assert member_of_zip(packed, "stock.dat", "here") == b"0" * 10**6
+    monkeypatch.setattr("motlm.datasets._download._LARGEST", 10**6 - 1)
+    with pytest.raises(OSError, match=r"stock\.dat in here is larger than 999999 bytes"):
+        member_of_zip(packed, "stock.dat", "here")
+    told = packed.replace((10**6).to_bytes(4, "little"), (10**5).to_bytes(4, "little"))
+    with pytest.raises(OSError, match="damaged"):
+        member_of_zip(told, "stock.dat", "here")
+    with pytest.raises(OSError, match="has more than 1000 files"):
+        member_of_zip(b"PK\x01\x02" * 1001, "stock.dat", "here")
 
 
 # -- recipes ---------------------------------------------------------------------------------------

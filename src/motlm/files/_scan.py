@@ -26,7 +26,7 @@ class Extent:
 
     memory: int = 0  # bytes of the text in memory: up to four for a character, if any needs them
     depth: int = 0  # levels of nesting
-    values: int = 0  # numbers, texts, lists and objects
+    values: int = 0  # numbers, texts, lists, objects, and names of entries
     texts: int = 0
     objects: int = 0
     entries: int = 0  # of all objects together

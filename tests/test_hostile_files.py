@@ -1,0 +1,332 @@
+"""Model files made to do harm: `load` refuses them, or gives a model that works, in bounded time
+and memory. The large search for such files is in tests/attack.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import random
+import subprocess
+import sys
+import warnings
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_files import change, document_of, frame
+
+import motlm
+from motlm import (
+    LocalMixtureClassifier,
+    LocalMixtureRegressor,
+    ModelFileError,
+    MotlmError,
+    TableNotes,
+)
+from motlm.datasets import make_clf_case1, make_reg_case2
+from motlm.explanations import counterfactual, explain_local
+from motlm.files import checksum, from_document
+from motlm.files._scan import LARGEST, MOST, measure
+from motlm.loading import estimator_of
+
+QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+NUMBERS = [0, -0.0, -1, 5e-324, 1e-308, 1e-30, 1e30, 1e155, 1.7e308, 2**53, 2**63, 10**400]
+STRANGE = [*NUMBERS, None, True, "x", "\ud800", "\0", [], {}, [[]], 1e99, -1e99]
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, tuple[Any, Any]]:
+    X, y = make_clf_case1(80, random_state=0)
+    line, target = make_reg_case2(80, random_state=0)
+    table, label = frame(60)
+    points = [[-1, 0], [1, 0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = {
+            "given": (LocalMixtureClassifier(points_of_interest=points, **QUICK).fit(X, y), X),
+            "learned": (LocalMixtureRegressor(2, overlap="mean", **QUICK).fit(line, target), line),
+            "table": (
+                LocalMixtureClassifier(points_of_interest=table[:2], **QUICK).fit(table, label),
+                table,
+            ),
+        }
+        for metric in ("seuclidean", "mahalanobis"):
+            model = LocalMixtureClassifier(points_of_interest=points[:1], metric=metric, **QUICK)
+            made[metric] = model.fit(X, y), X
+    made["table"][0].table_ = TableNotes("label", "client", {"a": 0.25, "c": "<z>"}, (0.5, -0.1))
+    return made
+
+
+def use(model: Any, X: Any) -> None:
+    """All that one does with a model works, or is an error of motlm's; predictions are finite."""
+    for name in ("predict", "predict_proba", "decision_function", "membership_proba", "apply"):
+        with suppress(MotlmError):
+            found = getattr(model, name)(X) if hasattr(model, name) else np.zeros(1)
+            assert found.dtype.kind != "f" or np.isfinite(found).all(), name
+    target = {} if hasattr(model, "classes_") else {"target": 1.0}
+    for other in (
+        lambda: str(explain_local(model, X)),
+        lambda: counterfactual(model, X[:1], **target),
+        model.to_python,
+        model.to_sql,
+        lambda: document_of(model),
+        lambda: pickle.loads(pickle.dumps(model)).predict(X),
+        lambda: repr(model.localities_),
+    ):
+        with suppress(MotlmError):
+            other()
+
+
+# -- every entry -----------------------------------------------------------------------------------
+
+
+def places(part: Any, place: tuple = ()) -> Any:
+    """Of all entries; of lists, the first and the last one."""
+    if place:
+        yield place
+    if isinstance(part, dict):
+        for name in part:
+            yield from places(part[name], (*place, name))
+    elif isinstance(part, list):
+        for i in sorted({0, len(part) - 1} & set(range(len(part)))):
+            yield from places(part[i], (*place, i))
+
+
+@pytest.mark.parametrize("name", ["learned", "table", "seuclidean"])
+def test_strange_values_anywhere(name: str, models) -> None:
+    """One in each place; each third model that is loaded all the same is used."""
+    model, X = models[name]
+    document, chance, loaded = document_of(model), random.Random(0), 0
+    document["provenance"]["fingerprint"]["sketches"] = []
+    for place in places(document):
+        if place[0] == "checksum":
+            continue
+        bad = change(document, place, copy.deepcopy(chance.choice(STRANGE)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                again = estimator_of(from_document(bad))
+            except ModelFileError as error:
+                str(error).encode()  # half of a pair of surrogates could not be printed
+                continue
+            loaded += 1
+            if loaded % 3 == 0:
+                use(again, X[:4])
+
+
+# -- reproducers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "match"),
+    [
+        ("given", ("parameters", "tol"), 10**400, "a number that a computer can hold"),
+        ("given", ("parameters", "tol"), 1.7e308, "its parameters are not sound: tol must be"),
+        ("given", ("parameters", "inverse_temperature"), [10**400], "too many digits"),
+        ("given", ("parameters", "random_state"), -1, "not sound: random_state must be"),
+        ("given", ("parameters", "n_jobs"), 0, "not sound: n_jobs must be"),
+        ("given", ("parameters", "points_of_interest"), [[1.0]], "points_of_interest has 1 col"),
+        ("given", ("parameters", "overlap"), "mean", "but the model is read by 'nearest'"),
+        ("given", ("parameters", "metric"), "precomputed", "metric='precomputed'"),
+        ("given", ("posterior", "radius_shape", 0), 1e-308, "radius_shape must lie between 0.5"),
+        ("given", ("posterior", "radius_shape", 0), 1e30, "radius_shape must lie between 0.5"),
+        ("given", ("posterior", "radius_rate", 0), 1e-308, "radius_mean must lie between"),
+        ("given", ("posterior", "radius_rate", 0), 0, "radius_mean must lie between"),
+        ("learned", ("posterior", "radius_rate", 0), 1e30, "radius_mean must lie between 1e-06"),
+        ("learned", ("posterior", "center_scale", 0), 0, "center_scale must lie between 0.001"),
+        ("learned", ("posterior", "center_scale", 0), 1e30, "center_scale must lie between"),
+        ("given", ("posterior", "coef", 0, 0), 1.7e308, "coef must lie between"),
+        ("given", ("posterior", "intercept_scale", 0), 5e-324, "intercept_scale must lie between"),
+        ("given", ("geometry", "radius", 0), 1e155, "geometry.radius does not agree"),
+        ("given", ("inputs", "center", 0), 1.7e308, "inputs.center should lie within"),
+        ("given", ("inputs", "inverse_scale", 0), 5e-324, "inverse_scale should be 0, or"),
+        ("learned", ("target", "scale"), 1.7e308, "target.scale should be a number between"),
+        ("learned", ("target", "scale"), 5e-324, "target.scale should be a number between"),
+        ("given", ("target", "classes"), [1.0, -1.0], "two different labels in order"),
+        ("given", ("target", "classes"), [0.5, 0.75], "two different labels"),
+        ("given", ("target", "classes"), [1, "a"], "labels of type float64"),
+        ("table", ("target", "classes", 0), "\ud800", "surrogates not allowed"),
+        ("table", ("inputs", "levels", 2, 0), "\udfff", "surrogates not allowed"),
+        ("table", ("inputs", "levels", 2, 0), "y", "a list of the levels of 'c'"),
+        ("table", ("table", "target"), "\ud800", "surrogates not allowed"),
+        ("table", ("table", "calibration", 0), 1.7e308, "numbers within 1e"),
+        ("table", ("table", "fill", "a"), 1.7e308, "table.fill.a should be a number between"),
+        ("table", ("library",), [], "library should be a text"),
+        ("given", ("provenance", "fingerprint", "keys"), [], "the hashes of 80 rows"),
+        ("given", ("provenance", "n_rows", 0), 81, "at most the 80 rows of the fingerprint"),
+        ("given", ("provenance", "most_localities"), 2**53, "an integer between 0 and 1000"),
+        ("given", ("provenance", "searched_localities"), 1, "different numbers below 1"),
+        ("given", ("provenance", "inverse_temperature"), 0, "a number between 1e-30"),
+        ("given", ("provenance", "prior", "radius_rate"), 1e-308, "prior is not sound"),
+        ("given", ("provenance", "path", 0, "stage"), "x", "one of search, final"),
+        ("seuclidean", ("geometry", "metric", "arguments", "V", 0), -1.0, "positive variances"),
+        ("seuclidean", ("geometry", "metric", "arguments", "V", 0), 5e-324, "positive variances"),
+        (
+            "mahalanobis",
+            ("geometry", "metric", "arguments", "VI"),
+            [[1, 2], [2, 1]],
+            "positive variances, or their inverse",
+        ),
+        (
+            "mahalanobis",
+            ("geometry", "metric", "arguments", "VI"),
+            [[1, 0.5], [0, 1]],
+            "positive variances, or their inverse",
+        ),
+    ],
+)
+def test_refused(name: str, place: tuple, value: object, match: str, models) -> None:
+    with pytest.raises(ModelFileError, match=match):
+        from_document(change(document_of(models[name][0]), place, value))
+
+
+@pytest.mark.parametrize("place", [("exterior",), ("certificate",), ("table",)])
+def test_texts_of_names_are_checked(place: tuple, models) -> None:
+    document = document_of(models["given"][0])
+    with pytest.raises(ModelFileError, match="surrogates not allowed"):
+        from_document(change(document, place, {"\udc80": 1}))
+    with pytest.raises(ModelFileError, match=r"should be|unknown|missing|not sound"):
+        from_document(change(document, place, {"\\ud800, \U0001f600": 1}))
+
+
+def test_too_many_localities(models) -> None:
+    document = document_of(models["given"][0])
+    many = change(document, ("localities",), document["localities"] * 501)
+    with pytest.raises(ModelFileError, match="localities should be at most 1000; got 1002"):
+        from_document(many)
+
+
+def test_coefficients_that_do_not_add_up(models) -> None:
+    """The intercept in the user's units would be infinite, and any number near it."""
+    model, _ = models["given"]
+    document = document_of(model)
+    huge = change(document, ("posterior", "coef", 2, 0), 1e99)
+    for place, value in ((("inputs", "center", 0), -1e249), (("inputs", "varies"), [True, True])):
+        huge = change(huge, place, value)
+    with pytest.raises(ModelFileError):
+        from_document(huge)
+
+
+# -- time and memory -------------------------------------------------------------------------------
+
+HEAD = b'{"format": "motlm model", "schema": 4, "library": "", "x": '
+BODIES = {
+    "brackets": lambda n: b"[" * n,
+    "one text": lambda n: b'"' + b"a" * n + b'"',
+    "numbers": lambda n: b"[" + b"1.5," * (n // 4) + b"1]",
+    "empty lists": lambda n: b"[" + b"[]," * (n // 3) + b"1]",
+    "objects": lambda n: b"[" + b'{"a":1},' * (n // 8) + b"1]",
+    "entries": lambda n: b"{" + b",".join(b'"%d":1' % i for i in range(n // 12)) + b"}",
+    "texts": lambda n: b"[" + b",".join(b'"%d"' % i for i in range(n // 10)) + b"]",
+    "white space": lambda n: b" " * n + b"1",
+    "escapes": lambda n: b'"' + rb"\u0041" * (n // 6) + b'"',
+    "integers": lambda n: b"[" + b",".join([b"1" * 4000] * (n // 4001)) + b"]",
+    "a long number": lambda n: b"1" * n,
+    "four bytes for each": lambda n: '"\U0001f600"'.encode() + b" " * n,
+    "as much as is allowed": lambda n: (
+        b"["
+        + b",".join(b'["%06d",1.5]' % i for i in range(999_000))
+        + b"]"
+        + b" " * (n - 15 * 10**6)
+    ),
+    "longer when escaped": lambda n: (
+        b"[" + b",".join([b'"' + "é".encode() * 32_000 + b'"'] * (n // 64_010)) + b"]"
+    ),
+}
+CHILD = """
+import json, resource, sys, time
+import motlm
+motlm.load
+refusals, began = {}, time.process_time()
+for path in sys.argv[1:]:
+    try:
+        motlm.load(path)
+    except motlm.ModelFileError as error:
+        refusals[path] = str(error)
+most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps([refusals, most, time.process_time() - began]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in other units there")
+def test_time_and_memory_are_bounded(tmp_path: Path) -> None:
+    """Each file takes at most 500 MB and some two seconds; here they are of the full size only
+    where that makes a difference, and time has room for slow machines.
+    """
+    full = ("as much as is allowed", "longer when escaped", "empty lists")
+    paths = []
+    for name, body in BODIES.items():
+        paths.append(tmp_path / f"{name}.json")
+        size = LARGEST if name in full else LARGEST // 16
+        paths[-1].write_bytes(HEAD + body(size - 1000)[: size - 1000] + b"}")
+    run = subprocess.run(
+        [sys.executable, "-c", CHILD, *map(str, paths)], capture_output=True, text=True, check=True
+    )
+    refusals, megabytes, seconds = json.loads(run.stdout)
+    assert set(refusals) == set(map(str, paths))
+    assert megabytes < 500
+    assert seconds < 20 * len(paths)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("{}", {"depth": 1, "values": 2, "objects": 1}),
+        ('{"a": [1, [2]]}', {"depth": 3, "texts": 1, "entries": 1, "values": 6}),
+        (r'["[\"[", "\\", "\\\"]"]', {"depth": 1, "texts": 3, "values": 4}),
+        ('["' + "x" * 99, {"depth": 1, "texts": 1, "longest_text": 100}),
+        ('["é€"]', {"memory": 12}),
+        ('["éé"]', {"memory": 6}),
+        ('["\U0001f600"]', {"memory": 20}),
+        ("1" * 1000, {"long_numbers": 2}),
+        ("1" * 499, {"long_numbers": 0}),
+        ('"' + "1" * 1000 + '"', {"long_numbers": 0}),
+        ("", {"values": 1, "memory": 0}),
+    ],
+)
+def test_what_a_text_would_take(text: str, found: dict) -> None:
+    extent = measure(text.encode())
+    assert {name: getattr(extent, name) for name in found} == found
+
+
+def test_texts_are_counted_across_parts() -> None:
+    for at in (999_998, 999_999, 1_000_000, 1_000_001):
+        extent = measure(b" " * at + b'["' + b"[" * 1_500_000 + b'", [1]]')
+        assert (extent.depth, extent.texts, extent.longest_text) == (2, 1, 1_500_001)
+
+
+def test_a_wide_model_is_within_the_limits() -> None:
+    """100 000 encoded columns and a locality."""
+    columns, rest = 100_000, 10_000
+    by_column = 7 * columns
+    values = 3 * by_column + 9 * columns + rest  # posterior: 3; inputs: 6
+    texts = by_column + columns + rest
+    assert values < MOST.values
+    assert texts < MOST.texts
+
+
+def test_the_checksum_is_that_of_the_whole_text() -> None:
+    content = {
+        "b": [["é\U0001f600", 1.5]] * 2500,
+        "a": {"y": [], "x": {}, "z": [{"k": ["t" * 2**21, 1]}]},
+        "numbers": list(range(1001)),
+        "checksum": "x",
+    }
+    text = json.dumps({name: content[name] for name in ("a", "b", "numbers")}, sort_keys=True)
+    assert checksum(content) == sha256(text.encode()).hexdigest()
+
+
+def test_any_extreme_that_a_fit_reaches_is_saved(tmp_path: Path) -> None:
+    X, y = make_reg_case2(60, random_state=0)
+    for factor, temperature in ((1e100, 1e30), (1e-100, 1e-30), (1.0, 1e8)):
+        model = LocalMixtureRegressor(1, inverse_temperature=temperature, n_starts=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(factor * X, factor * y)
+        again = motlm.load(model.save(tmp_path / "m.json"))
+        np.testing.assert_array_equal(again.predict(factor * X), model.predict(factor * X))
