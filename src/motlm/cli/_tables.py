@@ -228,7 +228,7 @@ def _read_csv(source: Source, size: int) -> Iterator[pd.DataFrame]:
                 empty = False
                 yield _complete(chunk, source)
     if empty:
-        yield pd.DataFrame({name: pd.Series(dtype=str) for name in dialect.names})
+        yield pd.DataFrame(columns=list(dialect.names), dtype=str)
 
 
 def _complete(chunk: pd.DataFrame, source: Source) -> pd.DataFrame:
@@ -241,13 +241,12 @@ def _complete(chunk: pd.DataFrame, source: Source) -> pd.DataFrame:
             " correct it, or quote values that contain the delimiter."
         )
     chunk = chunk.fillna("")
-    for name in chunk.columns:
-        length = chunk[name].str.len()
-        if length.max() > _LONGEST:
+    for name, column in chunk.items():
+        longest = max(map(len, column.to_numpy(dtype=object)), default=0)
+        if longest > _LONGEST:
             raise TableError(
-                f"{source.name}, row {int(length.idxmax())}: a value of column {name!r} has"
-                f" {int(length.max())} characters, more than {_LONGEST}; shorten it, or close its"
-                " quote."
+                f"{source.name}: a value of column {name!r} has {longest} characters, more than"
+                f" {_LONGEST}; shorten it, or close its quote."
             )
     return chunk.reset_index(drop=True)
 
