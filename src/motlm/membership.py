@@ -62,6 +62,7 @@ LIMITS = {"center_scale": (1e-3, 2.0), "radius_shape": (0.5, 1e5), "radius_rate"
 (rate D, rate center_scale, shape, n_features) only, nothing changes with the unit of distance; the
 search lets the rate go further."""
 
+_AT_ONCE = 100  # localities whose tables are made at once
 _NEGLIGIBLE = 1e-13  # probability left out at each end of a table
 _DROP = 35.0  # the trapezoidal sum is cut where its terms are exp(-35) of the largest
 _REACH = math.sqrt(2.0 * _DROP)  # end of the sum, in standard widths of a Gaussian
@@ -114,6 +115,10 @@ def upsilon_tables(n_features: int, center_scale: Array, shape: Array, rate: Arr
     """Tables of upsilon; their parameters are (center_scale, shape, rate)."""
     if len(shape) == 0:
         return []
+    if len(shape) > _AT_ONCE:  # integrals of many take much memory
+        every = np.stack([center_scale, shape, rate])
+        parts = np.split(every, range(_AT_ONCE, len(shape), _AT_ONCE), axis=1)
+        return [table for part in parts for table in upsilon_tables(n_features, *part)]
     # |u| exceeds sqrt(D^2 + d eps^2) + t eps with probability at most exp(-t^2 / 2), since the norm
     # is 1-Lipschitz
     surely = np.maximum(
