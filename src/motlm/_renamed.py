@@ -1,13 +1,17 @@
-"""Names of the release before: they keep working for one release, with a warning."""
+"""Names of the release before, which keep working for one release, and where warnings point to."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["forward", "warn_of"]
+__all__ = ["forward", "user_level", "warn_of"]
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 def warn_of(old: str, new: str, stacklevel: int = 3) -> None:
@@ -34,3 +38,11 @@ def forward(
         return getattr(module, new)
 
     return get
+
+
+def user_level() -> int:
+    """The `stacklevel` at which a warning points to the call into motlm, however deep it is."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level

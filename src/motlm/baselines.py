@@ -18,13 +18,32 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._typing import AnyArray, Array, Integers
 from .errors import InputError
+from .frames import check_size
+from .limits import LARGEST_TARGET, UNSCALED
 
 __all__ = ["ClusteredLinearClassifier", "ClusteredLinearRegressor", "LeagueOfExperts"]
+
+_LEAST = 1e-100  # largest number of a column; LinearSVC does not end at 1e-200
 
 
 def _check_count(name: str, value: Any, least: int) -> None:
     if not isinstance(value, Integral) or value < least:
         raise InputError(f"{name} must be an integer, at least {least}; got {value!r}.")
+
+
+def _check_rows(X: Array) -> None:
+    """Rows are taken as they are, by solvers that may never end on larger or smaller numbers."""
+    names = tuple(f"x{j}" for j in range(X.shape[1]))
+    check_size(X, names, "X", UNSCALED)
+    largest = np.abs(X).max(axis=0, initial=0.0)
+    small = (largest > 0) & (largest < _LEAST)
+    if small.any():
+        first = int(np.flatnonzero(small)[0])
+        raise InputError(
+            f"no number in column {names[first]!r} of X is larger than {largest[first]:.3g}; at"
+            f" least {_LEAST:g} can be computed with.",
+            "Multiply the column by a large number.",
+        )
 
 
 class _Constant:
@@ -59,6 +78,11 @@ class _Routed(BaseEstimator):  # type: ignore[misc]
                 predicted[route == k] = expert.predict(X[route == k])
         return predicted
 
+    def _rows(self, X: Any) -> Array:
+        X = validate_data(self, X, reset=False, dtype=float)
+        check_size(X, tuple(f"x{j}" for j in range(X.shape[1])), "X", UNSCALED)
+        return np.asarray(X)
+
     def apply(self, X: Any) -> Integers:
         """The expert used for each row.
 
@@ -72,7 +96,7 @@ class _Routed(BaseEstimator):  # type: ignore[misc]
             Index in `experts_`.
         """
         check_is_fitted(self, "experts_")
-        return self._route(validate_data(self, X, reset=False, dtype=float))
+        return self._route(self._rows(X))
 
     def predict(self, X: Any) -> AnyArray:
         """The prediction of the expert used for each row.
@@ -86,9 +110,7 @@ class _Routed(BaseEstimator):  # type: ignore[misc]
         ndarray, (n_rows,)
         """
         check_is_fitted(self, "experts_")
-        return np.asarray(
-            self._decode(self._predict(validate_data(self, X, reset=False, dtype=float)))
-        )
+        return np.asarray(self._decode(self._predict(self._rows(X))))
 
 
 class _RoutedClassifier(ClassifierMixin, _Routed):  # type: ignore[misc]
@@ -96,7 +118,9 @@ class _RoutedClassifier(ClassifierMixin, _Routed):  # type: ignore[misc]
 
     def _encode(self, X: Any, y: Any) -> tuple[Array, Integers]:
         """The rows, and the classes as numbers; sets `classes_`."""
-        X, y = validate_data(self, X, y, dtype=float)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a sum that looks for nan
+            X, y = validate_data(self, X, y, dtype=float)
+        _check_rows(X)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         return X, codes
@@ -224,9 +248,12 @@ class _Clustered(_Routed):
         count = min(self.n_clusters, len(np.unique(X, axis=0)))
         self.kmeans_ = KMeans(count, n_init=10, random_state=self.random_state).fit(X)
         route = self.kmeans_.labels_
-        self.experts_ = [
-            self._fit_expert(clone(expert), X[route == k], y[route == k]) for k in range(count)
-        ]
+        self.experts_ = []
+        for k in range(count):
+            rows = route == k
+            if not rows.any():  # columns too small for squared distances to differ
+                rows = np.ones(len(X), dtype=bool)
+            self.experts_.append(self._fit_expert(clone(expert), X[rows], y[rows]))
 
     def _route(self, X: Array) -> Integers:
         return np.asarray(self.kmeans_.predict(X), dtype=np.intp)
@@ -338,7 +365,10 @@ class ClusteredLinearRegressor(RegressorMixin, _Clustered):  # type: ignore[misc
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=float, y_numeric=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a sum that looks for nan
+            X, y = validate_data(self, X, y, dtype=float, y_numeric=True)
+        _check_rows(X)
+        check_size(y[:, None], ("y",), "y", LARGEST_TARGET)
         self._fit_clusters(
             X, y.astype(float), Ridge(alpha=1e-3) if self.expert is None else self.expert
         )

@@ -94,8 +94,16 @@ class Settings:
                 f"tol must be None or a number >= 0 (at most {LARGEST:g}); got {_show(self.tol)}."
             )
         share = self.validation_fraction
-        if not (isinstance(share, Real) and 0 < float(share) < 1):
-            raise InputError(f"validation_fraction must lie between 0 and 1; got {share!r}.")
+        if not (isinstance(share, Real) and _is_float(share) and 0 < float(share) < 1):
+            raise InputError(f"validation_fraction must lie between 0 and 1; got {_show(share)}.")
+        jobs = self.n_jobs
+        if jobs is not None and not (
+            isinstance(jobs, Integral) and jobs != 0 and abs(int(jobs)) <= COUNT
+        ):
+            raise InputError(
+                "n_jobs must be None, a number of processes, or negative to count from all cores"
+                f" (-1); got {_show(jobs)}."
+            )
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
             if name == "standardize" and isinstance(value, Units):
@@ -124,7 +132,7 @@ class Settings:
             words = "'auto' or an integer" if name == "n_localities" else "an integer"
             raise InputError(f"{name} must be {words} >= {low}; got {_show(value)}.")
         most = STARTS if name == "n_starts" else COUNT
-        if value > most:
+        if int(value) > most:
             raise InputError(f"{name} must be at most {most}; got {_show(value)}.")
 
     def temperatures(self, target: type[Target]) -> tuple[float, ...]:
@@ -199,7 +207,13 @@ def check_units(units: Units, names: tuple[str, ...], scaled: bool) -> None:
             f" {', '.join(names[:5])}{', ..' if len(names) > 5 else ''}); take them from rows like"
             " X by Units.of_rows."
         )
-    center, scale = np.asarray(units.center), np.asarray(units.inverse_scale)
+    try:
+        center, scale = (
+            np.asarray(one, dtype=float) for one in (units.center, units.inverse_scale)
+        )
+        middle, size = float(units.target_center), float(units.target_scale)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"standardize has units that are not numbers: {error}.") from None
     sound = np.isfinite(center).all() and (np.abs(center) <= LARGEST).all()
     if not sound or not ((scale == 0) | ((scale >= SMALLEST) & (scale <= LARGEST))).all():
         raise InputError(
@@ -208,11 +222,10 @@ def check_units(units: Units, names: tuple[str, ...], scaled: bool) -> None:
             " from rows like X by Units.of_rows."
         )
     low, high = SMALLEST_TARGET, LARGEST_TARGET
-    if not (abs(units.target_center) <= high and low <= units.target_scale <= high):
+    if not (abs(middle) <= high and low <= size <= high):
         raise InputError(
-            f"standardize has a target_scale of {units.target_scale:g} and a target_center of"
-            f" {units.target_center:g}; the scale must lie between {low:g} and {high:g}, the center"
-            f" within {high:g} of 0."
+            f"standardize has a target_scale of {size:g} and a target_center of {middle:g}; the"
+            f" scale must lie between {low:g} and {high:g}, the center within {high:g} of 0."
         )
     if not scaled and (units.target_center, units.target_scale) != (0.0, 1.0):
         raise InputError(
@@ -235,8 +248,10 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
         # a number beyond the range of floats becomes an infinity, which is refused
         with np.errstate(over="ignore"):
             weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64), float)
-    except OverflowError as error:
-        raise InputError(f"sample_weight must be numbers: {error}.") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"sample_weight must be finite numbers >= 0, one for each row: {error}"
+        ) from None
     if (weight < 0).any():
         first = int(np.flatnonzero(weight < 0)[0])
         raise InputError(

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 from threadpoolctl import threadpool_limits
 
+from ._renamed import user_level
 from ._typing import AnyArray, Array, Booleans
 from .checks import Settings, check_units, check_weights
 from .combinations import COMBINATIONS
@@ -69,7 +70,7 @@ def fit_mixture(
     rows. `before` is a mixture to go on from.
     """
     reading, table, points, target = _read(kind, settings, sample)
-    rng = np.random.default_rng(check_random_state(settings.random_state).randint(2**31 - 1))
+    rng = _generator(settings.random_state)
     temperatures, names = settings.temperatures(kind.target), reading.columns.encoded_names
     if isinstance(settings.standardize, Units):
         check_units(settings.standardize, names, target.scaled)
@@ -128,6 +129,13 @@ def fit_mixture(
     return _keep(found, table, settings, fingerprint, room, learning)
 
 
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise InputError(f"random_state: {error}.") from None
+
+
 def _read(
     kind: Kind, settings: Settings, sample: Sample
 ) -> tuple[Reading, Table, Array | None, Target]:
@@ -144,7 +152,10 @@ def _read(
     points = settings.points_of_interest
     if points is not None:
         points = reading.encode_points(points)
-    y: AnyArray = column_or_1d(sample.y, warn=True)
+    try:
+        y: AnyArray = column_or_1d(sample.y, warn=True)
+    except ValueError as error:
+        raise InputError(f"y must be one value for each row: {error}") from None
     check_consistent_length(counted, y)
     target = kind.target.learn(y[counted])
     return reading, Table(encoded, target.code(y[counted]), weight[counted]), points, target
@@ -259,7 +270,7 @@ def _warn_of_constants(names: tuple[str, ...], varies: Booleans, n: int) -> None
     )
     if n and not varies.any():
         text += f". No column varies, so instead of {n} localities there is one constant model"
-    warnings.warn(MotlmWarning(text + ".", "Leave it out of X."), stacklevel=5)
+    warnings.warn(MotlmWarning(text + ".", "Leave it out of X."), stacklevel=user_level())
 
 
 def _warn_of_end(
@@ -277,7 +288,7 @@ def _warn_of_end(
             f" objective {solution.objective:.6g}{part}."
         )
         advice = "To go on from it, set warm_start=True and fit again."
-        warnings.warn(StoppedEarlyWarning(text, advice, watch.interrupted), stacklevel=5)
+        warnings.warn(StoppedEarlyWarning(text, advice, watch.interrupted), stacklevel=user_level())
         return
     n = max(sizes)
     dead = [str(i) for i in range(n) if i not in found.kept] if len(sizes) == 1 else []
@@ -290,11 +301,11 @@ def _warn_of_end(
             "Ask for fewer localities, or raise inverse_temperature (now"
             f" {solution.inverse_temperature:g})."
         )
-        warnings.warn(EmptyLocalityWarning(text, advice), stacklevel=5)
+        warnings.warn(EmptyLocalityWarning(text, advice), stacklevel=user_level())
     if not solution.converged:
         text = (
             f"{settings.solver} stopped at max_iter={settings.max_iter} with objective"
             f" {solution.objective:.6g} (lambda' = {solution.inverse_temperature:g}):"
             f" {solution.message}."
         )
-        warnings.warn(NotConvergedWarning(text, "Raise max_iter or tol."), stacklevel=5)
+        warnings.warn(NotConvergedWarning(text, "Raise max_iter or tol."), stacklevel=user_level())

@@ -200,7 +200,8 @@ class GivenCenters:
         return self.metric.text if isinstance(self.metric.name, str) else "function"
 
     def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> GivenCenters:
-        points = inputs.units.standardize(self.given) * inputs.varies
+        inputs.check_reach(self.given, "points_of_interest")
+        points = inputs.standardize(self.given)
         metric = self.metric.fit(inputs.standardize(encoded), weight)
         return replace(self, points=points, metric=metric)
 

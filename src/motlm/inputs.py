@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from ._renamed import user_level
 from ._typing import AnyArray, Array, Booleans
 from .errors import (
     IdentifierWarning,
@@ -145,7 +146,9 @@ class Columns:
                 if unknown == "warn":
                     text = _unknown(group, values, new, what)
                     text += " They are taken as the training average."
-                    warnings.warn(UnknownCategoryWarning(text, _ADVICE_ON_WARNING), stacklevel=7)
+                    warnings.warn(
+                        UnknownCategoryWarning(text, _ADVICE_ON_WARNING), stacklevel=user_level()
+                    )
                 indicator[new] = typical[group.columns]
             parts.append(indicator)
         return np.hstack(parts)
@@ -189,7 +192,7 @@ def _levels(column: Any, name: str) -> tuple[Hashable, ...]:
             f"column {name!r} has {len(levels)} different texts in {len(values)} rows, and each"
             " becomes a column of its own; is it an identifier?"
         )
-        warnings.warn(IdentifierWarning(text, "Leave it out of X."), stacklevel=8)
+        warnings.warn(IdentifierWarning(text, "Leave it out of X."), stacklevel=user_level())
     return levels
 
 
@@ -397,10 +400,10 @@ class Inputs:
 
     def standardize(self, encoded: Array) -> Array:
         """All columns; the constant ones, which a metric sees too, are 0."""
-        Z = self.units.standardize(encoded)
-        if not self.varies.all():
-            Z *= self.varies
-        return Z
+        if self.varies.all():
+            return self.units.standardize(encoded)
+        scale = self.units.inverse_scale * self.varies
+        return replace(self.units, inverse_scale=scale).standardize(encoded)
 
     def features(self, Z: Array) -> Array:
         """What the models see of standardized rows."""

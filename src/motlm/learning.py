@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ._renamed import user_level
 from ._typing import Array, Integers
 from .errors import FewRowsWarning, InputError
 from .geometry import radii
@@ -337,4 +338,6 @@ def _warn_of_few(n_rows: int, sizes: list[int], temperatures: list[float]) -> No
         f"{n_rows} distinct rows are too few to hold some out and choose {what}; the smallest,"
         f" {smallest}, is used."
     )
-    warnings.warn(FewRowsWarning(text, "Give one number to choose it yourself."), stacklevel=7)
+    warnings.warn(
+        FewRowsWarning(text, "Give one number to choose it yourself."), stacklevel=user_level()
+    )

@@ -30,7 +30,8 @@ __all__ = [
     "power_of_two",
 ]
 
-_P, _R = ParamSpec("_P"), TypeVar("_R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 LARGEST = 1e250
 """Of a number in a column of X or in a point of interest, in the user's units."""

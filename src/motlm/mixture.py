@@ -35,6 +35,7 @@ from .targets import Target
 __all__ = ["Mixture", "Provenance", "View", "mixture_of", "rows_of"]
 
 LARGE = 50_000  # rows from which float32 tables are computed with in float32
+_SMALL = 1e9  # standardized numbers up to which they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,7 +361,8 @@ def rows_of(
     features = inputs.features(Z)
     coordinates, distance = geometry.rows(Z, features)
     goal = np.zeros(len(encoded)) if codes is None else (codes - target.center) / target.scale
-    if encoded.dtype != np.float32 or len(encoded) < LARGE:
+    wide = encoded.dtype != np.float32 or len(encoded) < LARGE
+    if wide or not _fit_float32(features, goal, weight, distance):
         return Rows.of(features, goal, weight, distance, coordinates)
     small: Any = np.float32
     weight = np.ones(len(encoded), dtype=small) if weight is None else weight.astype(small)
@@ -369,6 +371,12 @@ def rows_of(
     features = features.astype(small)
     coordinates = features if same else coordinates.astype(small)
     return Rows.of(features, goal.astype(small), weight, near.astype(small), coordinates)
+
+
+def _fit_float32(*arrays: Array | None) -> bool:
+    """Whether the squares of these numbers, and sums of them, are within float32."""
+    given = [one for one in arrays if one is not None]
+    return all(float(np.abs(one).max(initial=0.0)) <= _SMALL for one in given)
 
 
 def mixture_of(model: Any) -> Mixture:

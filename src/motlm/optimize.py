@@ -148,6 +148,10 @@ class _StopError(Exception):
     """Time is over, or the user wants to stop."""
 
 
+class _StrayError(Exception):
+    """L-BFGS has left the range of floats: its own sums of squared gradients overflow."""
+
+
 def never() -> bool:
     return False
 
@@ -241,6 +245,8 @@ def lbfgs(
                 break
     except _StopError:
         message = "stopped"
+    except _StrayError:
+        message = "gradients beyond the range of floats"
     end = descent.packing.unpack(descent.best_vector)
     lookup = objective.lookup(end)
     if eliminated:
@@ -270,6 +276,8 @@ class _Descent:
     def value_and_gradient(self, vector: Array) -> tuple[float, Array]:
         if self.stop() and np.isfinite(self.best_value):
             raise _StopError
+        if not np.isfinite(vector).all():
+            raise _StrayError
         posterior, located = self.packing.unpack(vector), None
         lookup = self.objective.lookup(posterior)
         if self.eliminated:

@@ -17,13 +17,14 @@ from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.feature_selection import SelectorMixin, VarianceThreshold
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from ._typing import Array, Booleans
 from .errors import InputError
-from .frames import columns_of, floats_of, is_missing, is_numeric
+from .frames import check_size, columns_of, floats_of, is_missing, is_numeric
+from .limits import LARGEST_TARGET, power_of_two
 
 __all__ = [
     "BoxRule",
@@ -38,6 +39,7 @@ __all__ = [
 
 PROTOCOLS = ("sound", "paper")
 TASKS = ("auto", "classification", "regression")
+_LARGEST = LARGEST_TARGET  # scikit-learn squares the columns
 _EXPLAINED = 1e12  # a factor of rounding, not of the columns
 
 
@@ -188,17 +190,18 @@ class BoxRule(_RowFilter):
         self.lower_, self.upper_ = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
         for j, one in enumerate(columns):
             if is_numeric(one):
-                low, high = np.nanquantile(floats_of(one), [0.25, 0.75])
-                self.lower_[j], self.upper_[j] = (
-                    low - self.whisker * (high - low),
-                    high + self.whisker * (high - low),
-                )
+                values = floats_of(one)
+                unit = power_of_two(values[np.isfinite(values)])
+                low, high = np.nanquantile(values / unit, [0.25, 0.75])
+                with np.errstate(over="ignore"):  # a fence beyond all floats is infinite
+                    self.lower_[j] = (low - self.whisker * (high - low)) * unit
+                    self.upper_[j] = (high + self.whisker * (high - low)) * unit
         return self
 
     def _keeps(self, columns: list[Any]) -> Booleans:
         kept = np.ones(len(columns[0]), dtype=bool)
         for low, high, one in zip(self.lower_, self.upper_, columns, strict=True):
-            if np.isfinite(low):
+            if is_numeric(one):
                 values = floats_of(one)
                 kept &= ~((values < low) | (values > high))
         return kept
@@ -263,9 +266,11 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        X = validate_data(self, X, dtype=float)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a sum that looks for nan
+            X = validate_data(self, X, dtype=float)
         if self.min_features < 1:
             raise InputError(f"min_features must be at least 1; got {self.min_features}.")
+        X = _in_units(X)
         length = np.linalg.norm(X, axis=0)
         if self.centered:
             X = X - X.mean(axis=0)
@@ -283,6 +288,11 @@ class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _get_support_mask(self) -> Booleans:
         check_is_fitted(self, "factors_")
         return self._kept
+
+
+def _in_units(X: Array) -> Array:
+    """Columns in units of powers of two, which changes no digit: squares do not overflow."""
+    return np.asarray(X / [power_of_two(column) for column in X.T])
 
 
 def _factors(X: Array, constant: Booleans) -> Array:
@@ -461,6 +471,7 @@ def prepare(
     parts = three_parts(X, table[target].to_numpy(), seed, stratify=not regression)
     steps = make_pipeline(
         _encoder(X),
+        FunctionTransformer(_check_size, feature_names_out="one-to-one"),
         VarianceThreshold(),
         VarianceInflation(centered=not published, min_features=2 if published else 1),
         StandardScaler(),
@@ -473,6 +484,12 @@ def prepare(
         (y_train, y_valid, y_test),
         tuple(map(str, steps.get_feature_names_out())),
     )
+
+
+def _check_size(X: Array) -> Array:
+    """The same rows; an error for numbers whose squares are beyond floats."""
+    check_size(X, tuple(f"number {j}" for j in range(X.shape[1])), "the table", _LARGEST)
+    return X
 
 
 def _encoder(X: Any) -> ColumnTransformer:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._typing import Array, Booleans
 from .combinations import Combination
+from .errors import InputError
 from .geometry import Geometry
 from .inputs import Inputs, Reading
 from .limits import UNSCALED
@@ -116,6 +117,17 @@ class Problem:
         )
 
 
+def _check_target(codes: Array, target: Target) -> None:
+    """Raise where targets, in units that were given, are too large to be squared and summed."""
+    largest = float(np.abs((codes - target.center) / target.scale).max(initial=0.0))
+    if largest > UNSCALED:
+        raise InputError(
+            f"y is up to {largest:.3g} times the target_scale of standardize away from its"
+            f" target_center; at most {UNSCALED:g} can be fitted.",
+            "Take the units from rows like X and y by Units.of_rows.",
+        )
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How rows become a problem: the same for all rows of a fit and for some of them."""
@@ -141,6 +153,7 @@ class Recipe:
         inputs = Inputs(self.reading, columns, self.varies, self.typical)
         if isinstance(self.standardize, Units) or not self.standardize:
             inputs.check_reach(table.X, "X", UNSCALED)
+            _check_target(table.target, target)
         geometry = self.geometry.fit(inputs, table.X, table.weight)
         prior = geometry.expand(self.prior, self.room, inputs)
         problem = Problem(

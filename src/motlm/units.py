@@ -84,13 +84,16 @@ class Units:
         >>> units.target_center, units.target_scale
         (4.0, 4.0)
         """
-        X = np.asarray(X, dtype=float)
+        try:
+            X = np.asarray(X, dtype=float)
+            y = np.zeros(len(X)) if target is None else np.asarray(target, dtype=float)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"units need a table of numbers: {error}.") from None
         if X.ndim != 2 or not len(X) or not np.isfinite(X).all():
             raise InputError(
                 "units need a table of finite numbers with at least one row; got an array of shape"
                 f" {X.shape}."
             )
-        y = np.zeros(len(X)) if target is None else np.asarray(target, dtype=float)
         if y.shape != (len(X),) or not np.isfinite(y).all():
             raise InputError(
                 f"target must be {len(X)} finite numbers, one for each row; got an array of shape"
