@@ -44,6 +44,10 @@ CHANGES: dict[str, Change] = {
     "float32": lambda X, rng: X.astype(np.float32).astype(float),
     "three digits": _digits,
 }
+OUT_OF_REACH: dict[str, Change] = {  # where few columns are left with little information
+    "noise of 0.1": _noise(0.1),
+    "whole numbers": _rounding(0),
+}
 
 
 def is_refused(before: Rows, after: Rows) -> bool:
@@ -66,7 +70,7 @@ def try_changes(d: int, m: int, trial: int) -> dict[tuple[str, bool], bool]:
     n_fresh = round(FRESH * m)
     fresh, labels = _draw(n_fresh, d, rng)
     found = {}
-    for name, change in CHANGES.items():
+    for name, change in (CHANGES | OUT_OF_REACH).items():
         changed = change(X, rng)
         found[name, False] = is_refused((X, y), (changed, y))
         order = rng.permutation(m)
@@ -129,15 +133,16 @@ def try_fresh(trial: int) -> dict[str, bool]:
 def main(output: Path, jobs: int, quick: bool) -> int:
     """Write both tables; the number of fresh tables that were refused."""
     trials, fresh_trials = (2, 20) if quick else (TRIALS, FRESH_TRIALS)
+    every = CHANGES | OUT_OF_REACH
     places = [(d, m) for d in WIDTHS for m in SIZES]
     shares: dict[tuple[str, tuple[int, int]], str] = {}
     for place in places:
         found = Parallel(n_jobs=jobs)(delayed(try_changes)(*place, one) for one in range(trials))
-        for name in CHANGES:
+        for name in every:
             part = [round(100 * np.mean([one[name, mix] for one in found])) for mix in (0, 1)]
             shares[name, place] = f"{part[0]}" if part[0] == part[1] else f"{part[0]} / {part[1]}"
     head = ["", *(f"{d} col., {m}" for d, m in places)]
-    text = grid(head, [[name, *(shares[name, place] for place in places)] for name in CHANGES])
+    text = grid(head, [[name, *(shares[name, place] for place in places)] for name in every])
     fresh = Parallel(n_jobs=jobs)(delayed(try_fresh)(trial) for trial in range(fresh_trials))
     refused = {name: sum(one[name] for one in fresh) for name in fresh[0]}
     rows = [[name, str(fresh_trials), str(count)] for name, count in refused.items()]

@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.stats import ks_2samp, rankdata
+from scipy.stats import binom, ks_2samp, rankdata
+from sklearn.neighbors import NearestNeighbors
 
-from .._typing import AnyArray, Array
+from .._typing import AnyArray, Array, Booleans
 from ..errors import CertificateError, TrainingRowsError
 from ..fingerprints import Fingerprint, row_keys
 from ..sketches import Match, Sketch
@@ -29,6 +30,8 @@ __all__ = [
 _ALARM = 4.0  # standard errors; one false alarm in 16 000
 _COPIES = 1e-4  # probability of taking independent rows for near-copies
 _SUSPECT = 1e-2  # of a note about rows that are not
+_TWINS = 0.2  # distance of the nearest row over that of the next one
+_MOST = 20_000  # rows among which neighbors are searched
 _FEW = 4  # near-equal rows that are not worth a note
 
 
@@ -127,7 +130,7 @@ def _near(matches: list[Match], table: Array, equal: int) -> Match | None:
     suspect = _worst(matches, _SUSPECT)
     if suspect is not None and suspect.found > equal + _FEW:
         return suspect
-    if sum(5 * len(np.unique(column)) > len(column) for column in table.T) < 2:
+    if _many_values(table).sum() < 2:
         return None
     for coarse, fine in pairwise(matches):
         steps = coarse.level.step or 0.0, fine.level.step or 0.0
@@ -143,14 +146,43 @@ def note_near_copies(first: tuple[Array, Array], second: tuple[Array, Array]) ->
     keys, others = row_keys(*first), row_keys(*second)
     equal = int(np.isin(others, keys).sum())
     matches = list(Sketch.of(*first, keys).compare(*second))
-    near = _near(matches, np.column_stack(second), equal)
+    before, after = np.column_stack(first), np.column_stack(second)
+    near, twins = _near(matches, after, equal), 0
     if near is None:
+        twins = _count_twins(before, after)
+    if near is None and not twins:
         return None
+    how = "much nearer than the next one is" if near is None else near.level.words
     return (
-        f"{near.found} of the {len(others)} sealed rows nearly equal a row used for fitting"
-        f" ({near.level.words}). If the same case was recorded twice, the rows are not independent:"
-        " keep one record of each case and certify again. If such cases are common, nothing is"
-        " wrong."
+        f"{twins if near is None else near.found} of the {len(others)} sealed rows nearly equal a"
+        f" row used for fitting ({how}). If the same case was recorded twice, the rows are not"
+        " independent: keep one record of each case and certify again. If such cases are common,"
+        " nothing is wrong."
+    )
+
+
+def _count_twins(before: Array, after: Array) -> int:
+    """Rows whose nearest row of the first part is much nearer than the second nearest; 0 if they
+    are no more than chance explains.
+
+    Where columns are continuous in D dimensions the two distances are r apart for a share r^D of
+    all rows, and r is the most that it can be.
+    """
+    kept = _many_values(np.vstack([before, after]))
+    if kept.sum() < 2 or not 2 <= len(before) <= _MOST:
+        return 0
+    before, after = before[:, kept], after[:, kept]
+    scale = np.maximum(before.std(axis=0), np.finfo(float).tiny)
+    tree = NearestNeighbors(n_neighbors=2).fit(before / scale)
+    near, next_one = tree.kneighbors(after / scale)[0].T
+    twins = int(((near > 0) & (near < _TWINS * next_one)).sum())
+    return twins if twins > binom.isf(_SUSPECT, len(after), _TWINS) else 0
+
+
+def _many_values(table: Array) -> Booleans:
+    """Columns of finite numbers, of which many are different."""
+    return np.array(
+        [bool(np.isfinite(one).all()) and 5 * len(np.unique(one)) > len(one) for one in table.T]
     )
 
 
