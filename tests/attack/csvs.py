@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 from dataclasses import dataclass
+from typing import Any
 
 from . import values
 from .chance import Chance
@@ -14,9 +15,11 @@ __all__ = ["Made", "hostile_table"]
 
 _NUMBERS = ("0", "1", "-1", "2.5", "1e3", "1e99", "1e101", "1e-300", "1e308", "-0", "3,5", "1 000")
 _WORDS = ("x", "y", "z", "<z>", "ja", "nein", "true", "false", "True", "", "NA", "?", "nan", "=1")
-_BROKEN = (b"", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b",,,,\n", b"\n\n\n", b"a,b\n", b"\0", b'"')
-_BROKEN += (b"a", b";", b"\xff\xfe", b"PAR1", b"PK\x03\x04", b"\x1f\x8b\x08", b"@relation r\n")
-_BROKEN += (b"a,b\n1,2,3\n", b"a,a\n1,2\n", b"a\n" + b"1\n" * 3, b"a,b\n" + b'"' * 100, b"\r")
+_BROKEN: tuple[bytes, ...] = (
+    *(b"", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b",,,,\n", b"\n\n\n", b"a,b\n", b"\0", b'"'),
+    *(b"a", b";", b"\xff\xfe", b"PAR1", b"PK\x03\x04", b"\x1f\x8b\x08", b"@relation r\n"),
+    *(b"a,b\n1,2,3\n", b"a,a\n1,2\n", b"a\n" + b"1\n" * 3, b"a,b\n" + b'"' * 100, b"\r"),
+)
 _COLUMNS = ("a", 'größe, "in" €', "c", "flag", "same", "default", "client", "loss", "x0", "x1")
 
 
@@ -149,11 +152,13 @@ def _scaled(text: str, factor: float) -> str:
 def _written(chance: Chance, names: list[str], rows: list[list[str]]) -> bytes:
     """In some dialect."""
     delimiter = chance.pick((",", ",", ",", ";", "\t", "|"))
-    quoting = chance.pick((csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    dialect: dict[str, Any] = {
+        "delimiter": delimiter,
+        "quoting": csv.QUOTE_ALL if chance.likely(0.3) else csv.QUOTE_MINIMAL,
+        "lineterminator": chance.pick(("\n", "\n", "\r\n")),
+    }
     stream = io.StringIO()
-    end = chance.pick(("\n", "\n", "\r\n"))
-    writer = csv.writer(stream, delimiter=delimiter, quoting=quoting, lineterminator=end)
-    writer.writerows([names, *rows])
+    csv.writer(stream, **dialect).writerows([names, *rows])
     encoding = chance.pick((*["utf-8"] * 12, "utf-8-sig", "latin-1", "cp1252", "utf-16"))
     chance.note(f"{delimiter!r} {encoding}")
     data = stream.getvalue().encode(encoding, "replace" if encoding != "utf-8" else "surrogatepass")

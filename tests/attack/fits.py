@@ -46,7 +46,18 @@ _OWN: dict[bool, dict[str, tuple[Any, ...]]] = {
     False: {},
 }
 _PRIORS = ("coef_scale", "intercept_scale", "radius_shape", "radius_rate", "center_scale", "coef")
-_KINDS = (np.float32, np.float16, np.int64, np.int8, np.uint8, bool, object, str, "frame", "list")
+_KINDS: tuple[Any, ...] = (
+    np.float32,
+    np.float16,
+    np.int64,
+    np.int8,
+    np.uint8,
+    bool,
+    object,
+    str,
+    "frame",
+    "list",
+)
 
 
 class Fit:
@@ -120,7 +131,8 @@ def _target(chance: Chance, fit: Fit) -> None:
         labels = chance.pick((("ja", "nein"), (True, False), (-1, 1), (1e308, 5e-324), ("", "\0")))
         labels = chance.pick((labels, ("a", "\ud800"), (0, 0), (1, 2**53)))
         chance.note(f"labels {labels!r}")
-        fit.y = np.array([labels[int(one)] for one in fit.y])
+        codes = np.unique(fit.y, return_inverse=True)[1]
+        fit.y = np.array([labels[one] for one in codes.tolist()])
         return
     scale, shift = chance.pick(values.EXTREMES), chance.pick((0.0, 0.0, *values.EXTREMES))
     chance.note(f"target times {scale:g} plus {shift:g}")

@@ -19,8 +19,11 @@ __all__ = ["KEEL", "check_text", "hostile_keel"]
 
 _LONG = 1 / 2000  # share of the cases that measure time
 _SIZES = 40_000, 80_000  # bytes, about
-_NUMBERS = ("0", "1", "-1.5", "1e3", "+.5", "5.", "1e400", "1e-400", "0x1", "1,5", "nan", "inf")
-_NUMBERS += ("--1", "1e", "٣", "1_0", "", "?", "<null>", "99999999999999999999", "1.0", "007")
+_NUMBERS: tuple[str, ...] = (
+    *("0", "1", "-1.5", "1e3", "+.5", "5.", "1e400", "1e-400", "0x1", "1,5", "nan", "inf"),
+    *("--1", "1e", "٣", "1_0", "", "?", "<null>", "99999999999999999999", "1.0", "007"),
+)
+_CASES: tuple[Callable[[str], str], ...] = (str.upper, str.title, str.swapcase, str.strip)
 _WORDS = ("@data", "@attribute", "@relation", "@inputs", "@outputs", "@input", "@DATA", "%", "@")
 _ENDS = ("\n", "\r\n", "\r", "\n\n", "\x0b", "\x0c", "\x85", "\u2028", "\0")
 
@@ -71,7 +74,7 @@ def change_lines(chance: Chance, lines: list[str]) -> None:
     elif kind == 4:
         lines[at] = chance.pick(_WORDS) + " " + lines[at]
     elif kind == 5:
-        lines[at] = chance.pick((str.upper, str.title, str.swapcase, str.strip))(lines[at])
+        lines[at] = chance.pick(_CASES)(lines[at])
     elif kind == 6:
         cells = lines[at].split(",")
         cells[chance.whole(0, len(cells) - 1)] = chance.pick(_NUMBERS)

@@ -218,7 +218,7 @@ class Attack:
     def _hangs(self, worker: Worker) -> bool:
         assert worker.chunk is not None
         patience = self.kinds[worker.chunk.kind].patience
-        return time.monotonic() - worker.since.value > patience
+        return bool(time.monotonic() - worker.since.value > patience)
 
     def _replace(self, worker: Worker, workers: list[Worker], what: str) -> Worker:
         """Another process instead of one that died or hangs, of which the case is a finding."""
