@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import motlm
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor, MotlmError, Prior, Units
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, MotlmError, Prior, Units, limits
 from motlm.baselines import ClusteredLinearClassifier, ClusteredLinearRegressor, LeagueOfExperts
 from motlm.certificates import certify
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case1, make_twonorm
@@ -354,6 +354,16 @@ def test_solve_of_singular_matrices() -> None:
     np.testing.assert_allclose(solve(gram, moment), [[1.0, 1.0], [1.0, 3.0]])
     sound = np.array([[2.0, 1.0], [1.0, 3.0]])
     assert np.array_equal(solve(sound, moment[1]), np.linalg.solve(sound, moment[1]))
+
+
+def test_ranges_are_documented() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "numerics.md").read_text()
+    for name in limits.__all__:
+        values = getattr(limits, name)
+        if not callable(values):
+            for value in np.atleast_1d(values):
+                shown = {f"{value:g}".replace("e+", "e"), f"{int(value)}", f"{int(value):,}"}
+                assert any(one.replace(",", " ") in page for one in shown), name
 
 
 def test_powers_of_two() -> None:
