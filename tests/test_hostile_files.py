@@ -33,6 +33,7 @@ from motlm.explanations import counterfactual, explain_local
 from motlm.files import checksum, from_document
 from motlm.files._scan import LARGEST, MOST, measure
 from motlm.loading import estimator_of
+from motlm.search import catoni_bound
 
 QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
 NUMBERS = [0, -0.0, -1, 5e-324, 1e-308, 1e-30, 1e30, 1e155, 1.7e308, 2**53, 2**63, 10**400]
@@ -319,6 +320,11 @@ def test_the_checksum_is_that_of_the_whole_text() -> None:
     }
     text = json.dumps({name: content[name] for name in ("a", "b", "numbers")}, sort_keys=True)
     assert checksum(content) == sha256(text.encode()).hexdigest()
+
+
+def test_bounds_that_are_saved_are_finite() -> None:
+    """An objective of 0 up to rounding, at the largest lambda."""
+    assert np.isfinite(catoni_bound(-1e-17, 1e29, 100, 1))
 
 
 def test_any_extreme_that_a_fit_reaches_is_saved(tmp_path: Path) -> None:

@@ -458,4 +458,5 @@ def catoni_bound(
     >>> [round(catoni_bound(0.1, 2.0, 1000, choices), 3) for choices in (1, 20)]
     [0.212, 0.215]
     """
-    return float(catoni(objective, 0.0, n_rows, delta / n_choices, inverse_temperature))
+    least = max(objective, 0.0)  # rounding may leave less, of which a large lambda makes infinity
+    return float(catoni(least, 0.0, n_rows, delta / n_choices, inverse_temperature))
