@@ -245,6 +245,7 @@ FIRST = ("statements", 0)
 BAD: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("statements",), [], r"certificate\.statements should be a list of 1 to 2000"),
     (("statements",), {}, r"certificate\.statements should be a list"),
+    ((*FIRST, "region"), "inside", r"statements\[0\]\.region should be empty"),
     (("statements",), None, r"certificate\.statements should be a list"),
     (FIRST, [], r"certificate\.statements\[0\] should be an object; got \[\]"),
     (FIRST, ["C1"], r"certificate\.statements\[0\] should be an object"),

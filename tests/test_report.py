@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
 from motlm.datasets import make_clf_case2
-from motlm.errors import UnknownCategoryWarning
+from motlm.errors import InputError, UnknownCategoryWarning
 from motlm.explanations import counterfactual, explain_local
 from motlm.geometry import Locus
 from motlm.report import render
@@ -487,6 +487,8 @@ def test_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         render(model, X, y[1:], page)
     with pytest.raises(ValueError, match="a report needs rows"):
         render(model, X[:0], y[:0], page)
+    with pytest.raises(InputError, match=r"title has '\\udcff', which is not a character"):
+        render(model, X, y, page, title="\udcff")
     real = builtins.__import__
 
     def without(name, *arguments, **keywords):

@@ -326,6 +326,8 @@ def _read_details(read: _Entries, kind: _Kind) -> dict[str, float]:
 
 
 def _read_region(read: _Entries, kind: _Kind, entries: dict[str, Any]) -> dict[str, Any]:
+    if entries["region"] and not kind.regions:
+        raise read.fail("region", "empty, since the statement is about no region")
     if read.is_null("region_index"):
         return {"region_index": None}
     if not kind.regions or not entries["region"]:

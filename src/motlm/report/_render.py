@@ -101,7 +101,23 @@ def render(
         data=_embed(content),
         **content,
     )
+    _check_characters(text, title)
     return write_atomically(place, text, overwrite)
+
+
+def _check_characters(text: str, title: str) -> None:
+    """Half of a pair of surrogates, from bytes that are not UTF-8, is not a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        what = "title" if _is_broken(title) else "a name or category"
+        raise InputError(
+            f"{what} has {text[error.start]!a}, which is not a character; give text in UTF-8."
+        ) from None
+
+
+def _is_broken(text: str) -> bool:
+    return any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def _embed(content: dict[str, Any]) -> str:
