@@ -29,6 +29,7 @@ from motlm import (
     TableNotes,
 )
 from motlm.datasets import make_clf_case1, make_reg_case2
+from motlm.errors import InputError
 from motlm.explanations import counterfactual, explain_local
 from motlm.files import checksum, from_document
 from motlm.files._scan import LARGEST, MOST, measure
@@ -325,6 +326,13 @@ def test_the_checksum_is_that_of_the_whole_text() -> None:
 def test_bounds_that_are_saved_are_finite() -> None:
     """An objective of 0 up to rounding, at the largest lambda."""
     assert np.isfinite(catoni_bound(-1e-17, 1e29, 100, 1))
+
+
+def test_a_fit_that_could_not_be_saved_is_refused() -> None:
+    X, y = make_reg_case2(60, random_state=0)
+    model = LocalMixtureRegressor(1, inverse_temperature=1e-29, n_starts=1, random_state=0)
+    with pytest.raises(InputError, match=r"objective is beyond the range of floats.*Divide y by"):
+        model.fit(X, 1e148 * y)
 
 
 def test_any_extreme_that_a_fit_reaches_is_saved(tmp_path: Path) -> None:

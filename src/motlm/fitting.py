@@ -33,7 +33,7 @@ from .learning import Found, Learning
 from .limits import SMALLEST_TARGET
 from .mixture import Mixture, Provenance
 from .overlap import OVERLAPS
-from .posterior import Posterior, Prior
+from .posterior import Posterior, Prior, check_ranges
 from .problem import Problem, Recipe, Table
 from .rows import distinct_rows
 from .targets import Target
@@ -220,6 +220,7 @@ def _keep(
     solution, problem = found.solution, found.problem
     given = "given" if isinstance(settings.standardize, Units) else "rows"
     unit = problem.target.risk_unit
+    _check_found(found, learning)
     provenance = Provenance(
         fingerprint=fingerprint,
         units_from=given if settings.standardize else "nowhere",
@@ -245,6 +246,17 @@ def _keep(
         provenance,
     )
     return count_rows(mixture, table)
+
+
+def _check_found(found: Found, learning: Learning) -> None:
+    """A model has numbers that can be computed with, and saved."""
+    check_ranges(found.solution.posterior, found.problem.geometry.learned)
+    records = [(one.objective, one.gibbs_risk, one.kl) for one in learning.records]
+    if not np.isfinite(records).all():
+        raise InputError(
+            "the objective is beyond the range of floats, in squared units of y.",
+            "Divide y by a large number, or raise inverse_temperature.",
+        )
 
 
 def count_rows(mixture: Mixture, table: Table) -> Mixture:
