@@ -28,6 +28,7 @@ from motlm import (
     MotlmError,
     TableNotes,
 )
+from motlm.certificates._words import confidence
 from motlm.datasets import make_clf_case1, make_reg_case2
 from motlm.errors import InputError
 from motlm.explanations import counterfactual, explain_local
@@ -321,6 +322,11 @@ def test_the_checksum_is_that_of_the_whole_text() -> None:
     }
     text = json.dumps({name: content[name] for name in ("a", "b", "numbers")}, sort_keys=True)
     assert checksum(content) == sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-300, 1e-20])
+def test_no_confidence_is_quoted_as_100_percent(delta: float) -> None:
+    assert confidence(delta) == "99.999999999999 %"
 
 
 def test_bounds_that_are_saved_are_finite() -> None:

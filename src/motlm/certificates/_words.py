@@ -90,8 +90,9 @@ def round_share(value: float, up: bool) -> str:
 def confidence(delta: float) -> str:
     """1 - delta in percent, rounded down."""
     percent = 100.0 * (1.0 - delta)
-    decimals = max(1, ceil(0.7 - log10(100.0 * delta)))
-    safe = floor(percent * 10**decimals + 1e-7) / 10**decimals
+    decimals = min(max(1, ceil(0.7 - log10(max(100.0 * delta, 1e-300)))), 12)
+    scale = 10**decimals
+    safe = min(floor(percent * scale + 1e-7), 100 * scale - 1) / scale  # never all of it
     return f"{safe:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
