@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from helpers import random_posterior, random_rows
 
+from motlm import LocalMixtureRegressor
+from motlm.errors import NotConvergedWarning
 from motlm.geometry import GivenCenters, LearnedBalls
 from motlm.losses import LOSSES, Squared, ZeroOne
 from motlm.objective import Objective
@@ -201,3 +203,21 @@ def test_held_out_rows() -> None:
     assert (mask[:8].sum(), mask[8:].sum()) == (2, 1)
     assert held_out(np.array([1.0, -1.0]), 0.25, stratify=True) is None
     assert held_out(np.array([1.0]), 0.25, stratify=False) is None
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+def test_a_search_that_finds_no_step_ends(seed: int) -> None:
+    """A line search that took all evaluations of a step began again, for ever."""
+    rng = np.random.default_rng(seed)
+    X, weight = 1e-21 * rng.normal(size=(60, 2)), 1e49 * rng.uniform(size=60)
+    model = LocalMixtureRegressor(
+        points_of_interest=X[:1],
+        standardize=False,
+        max_iter=1,
+        n_starts=1,
+        inverse_temperature=1000.0,
+        prior=Prior(radius_shape=0.5, radius_rate=0.1, coef_scale=1e-4),
+        random_state=0,
+    )
+    with pytest.warns(NotConvergedWarning, match=r"stopped at max_iter=1"):
+        model.fit(X, X @ [0.3, 0.1], sample_weight=weight)

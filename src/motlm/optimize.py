@@ -237,11 +237,14 @@ def lbfgs(
     descent = _Descent(objective, Packing(start, free), eliminated, tol, stop)
     converged, message = False, f"max_iter = {max_iter} steps done"
     try:
-        while len(descent.values) < max_iter:
-            result = descent.descend(min(_RESCALED, max_iter - len(descent.values)))
+        while (done := len(descent.values)) < max_iter:
+            result = descent.descend(min(_RESCALED, max_iter - done))
             # 1: all steps done. 2: no further decrease, for rounding. 99: stalled
             if result.status != 1:
                 converged, message = True, str(result.message)
+                break
+            if len(descent.values) == done:  # the next try would be the same
+                message = f"no step found within {result.nfev} evaluations"
                 break
     except _StopError:
         message = "stopped"
