@@ -286,6 +286,15 @@ def test_priors_far_away(Estimator: Any) -> None:
         use(fit(Estimator, X, prior=prior, max_iter=30), X)
 
 
+def test_prior_at_the_end_of_its_range(tmp_path: Path) -> None:
+    """Memberships below 0 by rounding took the scale of an intercept beyond that of its prior."""
+    prior = Prior(radius_shape=1e5, radius_rate=0.05, intercept=5.0, intercept_scale=10.0)
+    for seed in range(3):
+        rows = np.random.default_rng(seed).normal(size=(20, 1))
+        model = fit(LocalMixtureRegressor, rows, rows[:, 0], prior=prior, max_iter=5)
+        use(model, rows, tmp_path)
+
+
 @BOTH
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_few_rows(Estimator: Any, m: int, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from .geometry import Geometry, lookup_of
 from .limits import flush_to_zero
 from .lookup import Lookup, Place
 from .losses import Loss
-from .posterior import FIELDS, Posterior, Prior
+from .posterior import FIELDS, FREE_SCALES, Posterior, Prior
 from .rows import Rows
 from .special import solve
 
@@ -228,12 +228,17 @@ def solve_models(
         ]
     )
     means = solve(gram + pull[:, :, None] * np.eye(d + 1), moment + pull * means0)
+    most = FREE_SCALES[
+        1
+    ]  # sums of gates below 0, by rounding, would go beyond a prior of that scale
+    spread = np.sqrt(d / (d / coef_scale0**2 + twice * norm2)) if d else coef_scale0
+    offset = np.sqrt(1.0 / (1.0 / intercept_scale0**2 + twice * gram[:, d, d]))
     best = replace(
         posterior,
         coef=means[:, :d],
         intercept=means[:, d],
-        coef_scale=np.sqrt(d / (d / coef_scale0**2 + twice * norm2)) if d else coef_scale0,
-        intercept_scale=np.sqrt(1.0 / (1.0 / intercept_scale0**2 + twice * gram[:, d, d])),
+        coef_scale=np.minimum(spread, most),
+        intercept_scale=np.minimum(offset, most),
     )
     typed = best.astype(objective.rows.features.dtype)
     located = []
