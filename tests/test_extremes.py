@@ -73,6 +73,14 @@ def test_columns_as_they_are(Estimator: Any, scale: float, tmp_path: Path) -> No
     use(fit(Estimator, X * scale, standardize=False), X * scale, tmp_path)
 
 
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis", "chebyshev", "sqeuclidean"])
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e16])
+def test_metrics_of_columns_as_they_are(metric: str, scale: float, tmp_path: Path) -> None:
+    rows = X * scale
+    given = {"points_of_interest": rows[:2], "metric": metric, "standardize": False}
+    use(fit(LocalMixtureClassifier, rows, **given), rows, tmp_path)
+
+
 @BOTH
 @pytest.mark.parametrize("scale", [1e-249, 1e-100, 1e100, 1e249])
 def test_columns_in_standardized_units(Estimator: Any, scale: float, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from sklearn.neighbors import VALID_METRICS
 
 from ._typing import Array, Integers
 from .errors import InputError
+from .limits import SMALLEST
 from .units import moments
 
 __all__ = ["Locus", "Metric"]
@@ -113,10 +114,12 @@ class Metric:
         share = weight / weight.sum()
         if self.text == "seuclidean":
             variance = moments(Z, share)[1] ** 2
-            scales = np.where(variance > 0, variance, 1.0).astype(float)
+            scales = np.where(variance >= SMALLEST, variance, 1.0).astype(float)
             return replace(self, arguments={"V": scales})
         if self.text == "mahalanobis":
             covariance = np.atleast_2d(np.cov(Z, rowvar=False, aweights=share, ddof=0))
+            tiny = np.diag(covariance) < SMALLEST  # too small to be inverted
+            covariance[tiny] = covariance[:, tiny] = 0.0
             return replace(self, arguments={"VI": np.linalg.pinv(covariance).astype(float)})
         return self
 
