@@ -23,6 +23,7 @@ from motlm.explanations import explain_global, explain_local
 from motlm.limits import FARTHEST, LARGEST_TARGET, power_of_two
 from motlm.preprocessing import BoxRule, VarianceInflation, prepare
 from motlm.special import solve
+from motlm.targets import Binary
 
 FAST: dict[str, Any] = {"n_starts": 1, "inverse_temperature": 4, "random_state": 0}
 RNG = np.random.default_rng(0)
@@ -471,3 +472,11 @@ def test_warnings_point_at_the_call() -> None:
         with pytest.warns(UnknownCategoryWarning) as caught:
             call()
         assert {one.filename for one in caught} == {__file__}
+
+
+def test_probabilities_are_at_most_1() -> None:
+    """Gates that sum to 1 up to rounding."""
+    membership = np.random.default_rng(0).random((4, 10_000))
+    mean = np.full((5, 10_000), 60.0)
+    for one in Binary.votes(membership, mean, np.ones_like(mean)):
+        assert ((one >= 0.0) & (one <= 1.0)).all()

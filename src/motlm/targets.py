@@ -279,8 +279,8 @@ class Binary:
         gate /= gate.sum(axis=0)
         score = mean / np.sqrt(variance)
         tiny = np.finfo(float).tiny  # an impossible vote would be an infinite score
-        positive = np.maximum((gate * ndtr(score)).sum(axis=0), tiny)
-        return positive, np.maximum((gate * ndtr(-score)).sum(axis=0), tiny)
+        positive = np.clip((gate * ndtr(score)).sum(axis=0), tiny, 1.0)  # 1 up to rounding
+        return positive, np.clip((gate * ndtr(-score)).sum(axis=0), tiny, 1.0)
 
     def content(self) -> dict[str, Any]:
         dtype = "text" if self.classes.dtype.kind in "UT" else str(self.classes.dtype)
