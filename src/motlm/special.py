@@ -98,7 +98,8 @@ def solve(gram: Array, moment: Array) -> Array:
             return found
     except np.linalg.LinAlgError:
         pass
-    unit = np.sqrt(np.maximum(np.einsum("...ii->...i", gram), np.finfo(float).tiny))
+    diagonal = np.einsum("...ii->...i", gram)
+    unit = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = gram / unit[..., None] / unit[..., None, :]
     inverse = np.linalg.pinv(scaled, hermitian=True)
     return np.asarray((inverse @ (moment / unit)[..., None])[..., 0] / unit)
