@@ -100,15 +100,14 @@ class Fingerprint:
         )
         return np.isin(keys, self.keys) & checkable, checkable
 
-    def coincidences(self, X: Array, target: Array, n_checkable: int) -> int:
-        """How many of so many fresh rows may equal one of these by chance.
+    def coincidences(self, keys: AnyArray, X: Array, target: Array, n_checkable: int) -> int:
+        """How many of so many fresh rows, with these hashes, may equal one of these by chance.
 
         A fresh row equals one of n rows with probability n sum_c p_c q_c at most, and that is at
         most n sqrt(sum_c p_c^2 sum_c q_c^2), whose sums are how often two rows of one table are
         equal. Where no two are, it may still happen, unless the columns have too many digits.
         """
-        counts = np.unique(row_keys(X, target), return_counts=True)[1]
-        pairs = _count_pairs(counts)
+        pairs = _count_pairs(np.unique(keys, return_counts=True)[1])
         if n_checkable == 0:
             return 0
         if pairs == self.pairs == 0.0 and self.n_rows * _expect_equal(X, target) < _RARE:

@@ -74,11 +74,11 @@ def fit_mixture(
     temperatures, names = settings.temperatures(kind.target), reading.columns.encoded_names
     if isinstance(settings.standardize, Units):
         check_units(settings.standardize, names, target.scaled)
-    spread = moments(table.X, table.weight / table.weight.sum())[1]
+    share = table.weight / table.weight.sum()
+    spread = moments(table.X, share)[1]
     if settings.standardize and not isinstance(settings.standardize, Units):
         check_spread(spread, names, "X")
     if target.scaled and not isinstance(settings.standardize, Units):
-        share = table.weight / table.weight.sum()
         spread_of_y = moments(table.target[:, None], share)[1]
         check_spread(spread_of_y, ("y",), "y", SMALLEST_TARGET)
     varies = spread > 0

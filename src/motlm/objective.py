@@ -228,9 +228,8 @@ def solve_models(
         ]
     )
     means = solve(gram + pull[:, :, None] * np.eye(d + 1), moment + pull * means0)
-    most = FREE_SCALES[
-        1
-    ]  # sums of gates below 0, by rounding, would go beyond a prior of that scale
+    # sums of gates below 0, by rounding, would go beyond a prior of the largest scale
+    most = FREE_SCALES[1]
     spread = np.sqrt(d / (d / coef_scale0**2 + twice * norm2)) if d else coef_scale0
     offset = np.sqrt(1.0 / (1.0 / intercept_scale0**2 + twice * gram[:, d, d]))
     best = replace(

@@ -57,7 +57,7 @@ def refuse_training_rows(
     keys = row_keys(X, codes)
     known, checkable = fingerprint.recognize(keys)
     found, n_checkable = int(known.sum()), int(checkable.sum())
-    chance = fingerprint.coincidences(X, codes, n_checkable)
+    chance = fingerprint.coincidences(keys, X, codes, n_checkable)
     if found > chance or fingerprint.same_rows(keys):
         raise TrainingRowsError(
             f"{_some(found, len(X), n_checkable)} {_verb(found, 'is', 'are')} among the"

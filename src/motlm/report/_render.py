@@ -86,6 +86,7 @@ def render(
     mixture, place = mixture_of(model), Path(path)
     if place.is_dir() or (place.exists() and not overwrite):
         write_atomically(place, "", overwrite)  # fails before anything is computed
+    _check_characters(title, "title")
     y = np.asarray(column_or_1d(y, warn=True))
     if len(y) == 0:
         raise InputError("a report needs rows; X and y are empty.")
@@ -101,23 +102,18 @@ def render(
         data=_embed(content),
         **content,
     )
-    _check_characters(text, title)
+    _check_characters(text, "a name or category")
     return write_atomically(place, text, overwrite)
 
 
-def _check_characters(text: str, title: str) -> None:
+def _check_characters(text: str, what: str) -> None:
     """Half of a pair of surrogates, from bytes that are not UTF-8, is not a character."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        what = "title" if _is_broken(title) else "a name or category"
         raise InputError(
             f"{what} has {text[error.start]!a}, which is not a character; give text in UTF-8."
         ) from None
-
-
-def _is_broken(text: str) -> bool:
-    return any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def _embed(content: dict[str, Any]) -> str:
