@@ -1,4 +1,4 @@
-"""python benchmarks [--quick] [--only imports kernel fits minima accuracy] [--json FILE] [--resume]
+"""python benchmarks [--quick] [--only imports kernel profile fits minima accuracy] [--json FILE] [--resume]
 
 Prints one table with every figure next to its target, and writes it as JSON. A full run takes about
 an hour on two cores, --quick about a minute. Ctrl-C stops it; --resume continues from the file.
@@ -20,12 +20,14 @@ import fits
 import imports
 import kernel
 import minima
+import profiles
 from data import FOLDER
 from table import Table, machine
 
 SECTIONS = {
     "imports": imports.run,
     "kernel": kernel.run,
+    "profile": profiles.run,
     "fits": fits.run,
     "minima": minima.run,
     "accuracy": accuracy.run,
@@ -57,10 +59,10 @@ def main() -> None:
     sections = options.only
     if not FOLDER.is_dir():
         print(
-            f"no data in {FOLDER}: imports and kernel only. For the rest, set MOTLM_DATA to the"
+            f"no data in {FOLDER}: imports, kernel and profile only. For the rest, set MOTLM_DATA to the"
             " folder with keel/ and synthetic/."
         )
-        sections = [name for name in sections if name in ("imports", "kernel")]
+        sections = [name for name in sections if name in ("imports", "kernel", "profile")]
     table = Table(options.json, options.resume)
     print(" | ".join(machine().values()))
     print(f"{'':<62} {'measured':>10}  {'target':>10}  met")
