@@ -1,4 +1,4 @@
-"""python benchmarks [--quick] [--only imports kernel profile fits minima accuracy] [--json FILE] [--resume]
+"""python benchmarks [--quick] [--only SECTION ..] [--json FILE] [--resume]
 
 Prints one table with every figure next to its target, and writes it as JSON. A full run takes about
 an hour on two cores, --quick about a minute. Ctrl-C stops it; --resume continues from the file.
@@ -59,8 +59,8 @@ def main() -> None:
     sections = options.only
     if not FOLDER.is_dir():
         print(
-            f"no data in {FOLDER}: imports, kernel and profile only. For the rest, set MOTLM_DATA to the"
-            " folder with keel/ and synthetic/."
+            f"no data in {FOLDER}: imports, kernel and profile only. For the rest, set MOTLM_DATA to"
+            " the folder with keel/ and synthetic/."
         )
         sections = [name for name in sections if name in ("imports", "kernel", "profile")]
     table = Table(options.json, options.resume)
