@@ -1,8 +1,21 @@
 """python benchmarks [--quick] [--only SECTION ..] [--json FILE] [--resume]
+python benchmarks --against REV [--pairs 5] [--quick] [--only GROUP ..] [--json FILE] [--resume]
 
 Prints one table with every figure next to its target, and writes it as JSON. A full run takes about
-an hour on two cores, --quick about a minute. Ctrl-C stops it; --resume continues from the file.
+two hours on two cores, --quick some minutes. Ctrl-C stops it; --resume continues from the file.
 Data sets are read from the folder MOTLM_DATA.
+
+The section `peers` needs the package of explainable boosting: pip install "motlm[peers]".
+
+With --against the same fits are run by turns in an earlier revision and in the present tree, and
+the rows say how many times as fast they are. The revision (a commit, a tag, a branch) is installed
+in an environment of its own, build/against/<commit>, with the versions of NumPy, SciPy,
+scikit-learn, pandas and joblib of this one; it is kept for the next run. Each of the two fits in
+one process that lives as long as the run, after an untimed fit of a few rows. Groups:
+  small   default fits of tables with some hundred rows
+  middle  two localities, tables with some thousand rows
+  auto    n_localities="auto" on both
+  large   100 000 and 1 000 000 rows on two cores, with the peak of memory
 """
 
 from __future__ import annotations
@@ -13,13 +26,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: one thread for ea
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import accuracy
+import against
+import environments
 import fits
 import imports
 import kernel
 import minima
+import peers
 import profiles
 from data import FOLDER
 from table import Table, machine
@@ -31,43 +49,79 @@ SECTIONS = {
     "fits": fits.run,
     "minima": minima.run,
     "accuracy": accuracy.run,
+    "peers": peers.run,
 }
+WITHOUT_DATA = ("imports", "kernel", "profile", "large")
 
 
-def main() -> None:
+def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--quick", action="store_true", help="only some of the figures, in about a minute"
+        "--quick", action="store_true", help="only some of the figures, in some minutes"
     )
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=SECTIONS,
-        default=list(SECTIONS),
+        choices=[*SECTIONS, *against.GROUPS],
         metavar="SECTION",
-        help=", ".join(SECTIONS),
+        help=f"{', '.join(SECTIONS)}; with --against also {', '.join(against.GROUPS)}",
+    )
+    parser.add_argument("--against", metavar="REV", help="an earlier revision to compare with")
+    parser.add_argument("--of", metavar="REV", help="a revision in place of the present tree")
+    parser.add_argument(
+        "--pairs", type=int, metavar="N", help="fits of each by turns (5; 1 with --quick)"
     )
     parser.add_argument(
-        "--json", type=Path, default=Path("bench.json"), help="file to write (bench.json)"
+        "--json", type=Path, help="file to write (bench.json; against.json with --against)"
     )
     parser.add_argument(
         "--resume", action="store_true", help="do not repeat measurements that are in the file"
     )
-    options = parser.parse_args()
-    sections = options.only
+    found = parser.parse_args()
+    found.pairs = (1 if found.quick else 5) if found.pairs is None else found.pairs
+    if found.pairs < 1:
+        parser.error(f"--pairs must be at least 1; got {found.pairs}.")
+    found.only = found.only or list(against.GROUPS if found.against else SECTIONS)
+    found.json = found.json or Path("against.json" if found.against else "bench.json")
+    groups = [name for name in found.only if name in against.GROUPS]
+    if not found.against and (groups or found.of):
+        parser.error(f"{', '.join(groups) or '--of'}: what to compare with? Give --against REV.")
+    return found
+
+
+def sections(given: argparse.Namespace) -> dict[str, Callable[[Table, bool], None]]:
+    """What can be run, by name; what --against names is installed first."""
+    found = {**SECTIONS, "peers": partial(peers.run, pairs=given.pairs)}
+    if given.against:
+        sides = {
+            "old": environments.installed(given.against),
+            "new": environments.installed(given.of) if given.of else environments.present(),
+            "pairs": given.pairs,
+        }
+        for group in against.GROUPS:
+            found[group] = partial(against.run, group, sides=sides)
+    return found
+
+
+def main() -> None:
+    given = options()
+    names = given.only
     if not FOLDER.is_dir():
+        names = [name for name in names if name in WITHOUT_DATA]
         print(
-            f"no data in {FOLDER}: imports, kernel and profile only. For the rest, set MOTLM_DATA to"
-            " the folder with keel/ and synthetic/."
+            f"no data in {FOLDER}: {', '.join(names) or 'nothing'} only. For the rest, set"
+            " MOTLM_DATA to the folder with keel/, synthetic/ and tables/."
         )
-        sections = [name for name in sections if name in ("imports", "kernel", "profile")]
-    table = Table(options.json, options.resume)
+    run = sections(given)
+    table = Table(given.json, given.resume)
     print(" | ".join(machine().values()))
+    if given.against:
+        print(f"old: {given.against}, new: {given.of or 'the present tree'}, {given.pairs} pairs")
     print(f"{'':<62} {'measured':>10}  {'target':>10}  met")
-    for name in sections:
-        SECTIONS[name](table, options.quick)
+    for name in names:
+        run[name](table, given.quick)
 
 
 if __name__ == "__main__":
