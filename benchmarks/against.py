@@ -73,7 +73,7 @@ class Comparison:
         with Worker(self.old) as old, Worker(self.new) as new, Tables(plain) as tables:
             workers = {"old": old, "new": new}
             for name in names:
-                job = tables.job(name, OURS, **parameters, random_state=0)
+                job = tables.job(name, OURS, {"max_localities": 2}, **parameters, random_state=0)
                 label = f"{group} fit, {name}"
                 found = self.measure(
                     label, self.pairs, lambda side, job=job: workers[side].fit(job)
@@ -89,6 +89,7 @@ class Comparison:
                 "data": [m, 20],
                 "estimator": OURS[0],
                 "parameters": parameters | {"random_state": 0},
+                "warm_up": {},
             }
             label, most = f"large fit, {m} rows, d = 20", m >= 1_000_000
             found = self.measure(

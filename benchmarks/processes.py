@@ -91,7 +91,7 @@ class Worker:
             self.begin()
         name = json.dumps(job)
         if name not in self.warm:
-            self.ask(job | {"rows": WARM_UP})
+            self.ask(job | {"rows": WARM_UP, "parameters": job["parameters"] | job["warm_up"]})
             self.warm.add(name)
 
 
@@ -155,8 +155,12 @@ class Tables:
     def __exit__(self, *reason: object) -> None:
         self.folder.cleanup()
 
-    def job(self, name: str, estimators: tuple[str, str], **parameters: Any) -> Job:
-        """A fit of a classifier or a regressor, whichever the table's target asks for."""
+    def job(
+        self, name: str, estimators: tuple[str, str], warm_up: dict[str, Any], **parameters: Any
+    ) -> Job:
+        """A fit of a classifier or a regressor, whichever the table's target asks for; `warm_up`
+        has parameters that shorten the untimed fit.
+        """
         path = Path(self.folder.name) / f"{name}.pickle"
         if name not in self.regression:
             X, y = self.read(name)
@@ -166,4 +170,5 @@ class Tables:
             "data": str(path),
             "estimator": estimators[self.regression[name]],
             "parameters": parameters,
+            "warm_up": warm_up,
         }
