@@ -2,8 +2,9 @@
 python benchmarks --against REV [--pairs 5] [--quick] [--only GROUP ..] [--json FILE] [--resume]
 
 Prints one table with every figure next to its target, and writes it as JSON. A full run takes about
-two hours on two cores, --quick some minutes. Ctrl-C stops it; --resume continues from the file.
-Data sets are read from the folder MOTLM_DATA.
+an hour and a half on two cores, --quick some minutes. Ctrl-C stops it; --resume continues from the
+file, whose figures are taken as they are: give it only if the tree has not changed since. Data sets
+are read from the folder MOTLM_DATA.
 
 The section `peers` needs the package of explainable boosting: pip install "motlm[peers]".
 

@@ -11,8 +11,6 @@ import sys
 
 from table import Table
 
-REPEATS = 15
-
 
 def processor_time(statement: str) -> float:
     """Processor time in seconds of a process that runs a statement; other work on the machine
@@ -24,11 +22,11 @@ def processor_time(statement: str) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def ratio(statement: str) -> float:
+def ratio(statement: str, repeats: int) -> float:
     """Median over pairs of consecutive runs."""
     return statistics.median(
         processor_time(statement) / processor_time("import sklearn.linear_model")
-        for _ in range(REPEATS)
+        for _ in range(repeats)
     )
 
 
@@ -39,6 +37,7 @@ STATEMENTS = {  # names of the package are imported when they are first used
 
 
 def run(table: Table, quick: bool) -> None:
+    repeats = 3 if quick else 15
     for label, statement in STATEMENTS.items():
-        value = table.measure(statement, lambda statement=statement: ratio(statement))
+        value = table.measure(statement, lambda statement=statement: ratio(statement, repeats))
         table.row(label, value, "<= 1.2")

@@ -2,8 +2,8 @@
 
 It is run by the Python of each revision that is compared, so it uses only what all of them have. A
 job is {"data": .., "estimator": "module:class", "parameters": {..}}, with the number of "rows" if
-not all of them are to be fitted. The data are a file of pickled X and y, or the numbers of rows and
-columns of Breiman's ringnorm.
+not all of them are to be fitted, and of OpenMP's "threads" if fewer than it would take. The data
+are a file of pickled X and y, or the numbers of rows and columns of Breiman's ringnorm.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 
 def ringnorm(m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -53,9 +54,10 @@ def fit(job: dict[str, Any]) -> dict[str, Any]:
         X, y = some(X, y, job["rows"])
     module, name = job["estimator"].split(":")
     model = getattr(import_module(module), name)(**job["parameters"])
-    start = time.perf_counter()
-    model.fit(X, y)
-    answer = {"seconds": time.perf_counter() - start}
+    with threadpool_limits(job.get("threads"), user_api="openmp"):
+        start = time.perf_counter()
+        model.fit(X, y)
+        answer = {"seconds": time.perf_counter() - start}
     if module == "motlm":
         answer |= {
             "objective": float(model.objective_),
