@@ -4,7 +4,7 @@ errs. With partials.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Combination(Protocol):
 
     name: str
     additive: bool  # whether it is the sum of the losses, each times its gate
+    code: int  # by which the engine knows it
 
     def value(self, omega: Array, losses: Array) -> Array: ...
 
@@ -113,7 +114,23 @@ def gates(omega: Array) -> tuple[Array, Array]:
     return gate, others
 
 
-class Sum:
+class _Compiled:
+    """A combination that the engine computes."""
+
+    code: ClassVar[int]
+
+    def value(self, omega: Array, losses: Array) -> Array:
+        return self.value_and_partials(omega, losses).value
+
+    @flush_to_zero
+    def value_and_partials(self, omega: Array, losses: Array) -> Combined:
+        from ._engine.entries import combined
+
+        every = (np.array(one, dtype=float, order="C") for one in (omega, losses))
+        return Combined(*combined(self.code, *every))
+
+
+class Sum(_Compiled):
     """sum_i omega_i l_i + l_ext prod_i (1 - omega_i): the paper's. Models that apply together add
     their losses.
 
@@ -129,20 +146,10 @@ class Sum:
 
     name = "sum"
     additive = True
-
-    @flush_to_zero
-    def value(self, omega: Array, losses: Array) -> Array:
-        return np.asarray(np.einsum("ij,ij->j", gates(omega)[0], losses))
-
-    @flush_to_zero
-    def value_and_partials(self, omega: Array, losses: Array) -> Combined:
-        gate, others = gates(omega)
-        value = np.einsum("ij,ij->j", gate, losses)
-        others *= losses[-1]
-        return Combined(value, np.subtract(losses[:-1], others, out=others), gate)
+    code = 0
 
 
-class AnyErrs:
+class AnyErrs(_Compiled):
     """1 - prod_i (1 - omega_i l_i) + l_ext prod_i (1 - omega_i): the probability that some
     applicable model errs.
 
@@ -162,26 +169,7 @@ class AnyErrs:
 
     name = "any"
     additive = False
-
-    @flush_to_zero
-    def value(self, omega: Array, losses: Array) -> Array:
-        outside = np.prod(1.0 - omega, axis=0)
-        return np.asarray(1.0 - np.prod(1.0 - omega * losses[:-1], axis=0) + losses[-1] * outside)
-
-    @flush_to_zero
-    def value_and_partials(self, omega: Array, losses: Array) -> Combined:
-        inside = losses[:-1]
-        right, right_others = leave_one_out(1.0 - omega * inside)
-        outside, outside_others = leave_one_out(1.0 - omega)
-        by_losses = np.empty_like(losses)
-        np.multiply(omega, right_others, out=by_losses[:-1])
-        by_losses[-1] = outside
-        value = 1.0 - right + losses[-1] * outside
-        right_others *= inside
-        outside_others *= losses[-1]
-        return Combined(
-            value, np.subtract(right_others, outside_others, out=right_others), by_losses
-        )
+    code = 1
 
 
 @flush_to_zero

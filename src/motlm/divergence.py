@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, polygamma, psi
-
 from ._typing import Array, ArrayLike
 
 __all__ = ["GammaDivergence", "GaussianDivergence", "gamma", "gaussian"]
@@ -61,13 +59,20 @@ def gaussian(
     >>> float(kl.value), kl.mean, float(kl.scale)
     (12.5, array([3., 4.]), 0.0)
     """
+    from ._engine.entries import gaussian_divergences
+
     m, s = np.asarray(mean, dtype=float), np.asarray(scale, dtype=float)
+    m0 = np.broadcast_to(np.asarray(prior_mean, dtype=float), m.shape)
     s0 = np.broadcast_to(np.asarray(prior_scale, dtype=float), s.shape)
-    d = m.shape[-1]
-    ratio = s / s0
-    shift = (m - prior_mean) / s0[..., None]
-    value = d * (0.5 * (ratio * ratio - 1.0) - np.log(ratio)) + 0.5 * (shift * shift).sum(axis=-1)
-    return GaussianDivergence(value, shift / s0[..., None], d * (ratio / s0 - 1.0 / s))
+    rows, d = s.size, m.shape[-1]
+    means = (np.array(one).reshape(rows, d) for one in (m, m0))
+    scales = (np.array(one).ravel() for one in (s, s0))
+    (m, m0), (s, s0) = means, scales
+    value, by_mean, by_scale = gaussian_divergences(m, s, m0, s0)
+    shape = np.shape(scale)
+    return GaussianDivergence(
+        value.reshape(shape), by_mean.reshape(*shape, d), by_scale.reshape(shape)
+    )
 
 
 def gamma(
@@ -101,10 +106,10 @@ def gamma(
     >>> float(gamma(2.0, 0.1, 2.0, 0.1).value)
     0.0
     """
-    k, t = np.asarray(shape, dtype=float), np.asarray(rate, dtype=float)
-    k0, t0 = np.asarray(prior_shape, dtype=float), np.asarray(prior_rate, dtype=float)
-    excess = (t0 - t) / t
-    value = (k - k0) * psi(k) + gammaln(k0) - gammaln(k) + k0 * np.log(t / t0) + k * excess
-    return GammaDivergence(
-        np.asarray(value), (k - k0) * polygamma(1, k) + excess, (k0 - k * t0 / t) / t
+    from ._engine.entries import gamma_divergences
+
+    every = np.broadcast_arrays(
+        *(np.asarray(one, dtype=float) for one in (shape, rate, prior_shape, prior_rate))
     )
+    found = gamma_divergences(*(np.array(one).ravel() for one in every))
+    return GammaDivergence(*(one.reshape(every[0].shape) for one in found))

@@ -14,12 +14,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy.special import gammaincinv
 
-from . import divergence
-from ._typing import Array, Booleans
+from ._typing import Array
 from .errors import ModelFileError
 from .inputs import Inputs
-from .lookup import Lookup, Table, half_distance
-from .membership import theta_tables, upsilon_tables
+from .lookup import Table
+from .membership import half_distances, theta_tables, upsilon_tables
 from .metrics import Locus, Metric
 from .posterior import Posterior, Prior
 from .rows import Rows
@@ -34,7 +33,6 @@ __all__ = [
     "Locus",
     "Metric",
     "Placed",
-    "lookup_of",
     "radii",
     "rank",
     "read_geometry",
@@ -84,23 +82,11 @@ class Geometry(Protocol):
     def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
         """Mean score of each model, (n_localities + 1, n_rows), and distance from each center."""
 
-    def partials(self, posterior: Posterior, rows: Rows, by_score: Array) -> dict[str, Array]:
-        """Sums over rows of the partials of the weights, and of what places the localities.
-
-        `by_score` has d/dmean for each model and, where centers are learned, d/d(D^2 / 2) for each
-        locality.
-        """
-
-    def kl_and_partials(self, posterior: Posterior, prior: Prior) -> tuple[float, dict[str, Array]]:
-        """KL of what places the localities from its prior, with its partials."""
-
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         """Where a search may begin: fields of n localities, and their distances from the rows."""
 
-    def candidate(self, rows: Rows, row: int, share: float) -> tuple[Placed, float, Booleans]:
-        """A locality around a row that contains a share of the rows: fields of one locality, its
-        radius, and which rows it contains. Only where centers are learned.
-        """
+    def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
+        """Fields of a locality around a row, of this radius. Only where centers are learned."""
 
     def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
         """Whether two candidates lie further apart than that."""
@@ -151,12 +137,10 @@ class Geometry(Protocol):
 
 def radii(geometry: Geometry, posterior: Posterior) -> Array:
     """Distance at which each membership is 1/2; 0 where it never is."""
-    return np.array([half_distance(table) for table in geometry.tables(posterior)])
-
-
-def lookup_of(geometry: Geometry, posterior: Posterior, dtype: Any = np.float64) -> Lookup:
-    """The memberships of all localities, for rows to look up."""
-    return Lookup.of(geometry.tables(posterior), dtype)
+    n_coordinates = posterior.center.shape[1] if geometry.learned else None
+    return half_distances(
+        n_coordinates, posterior.center_scale, posterior.radius_shape, posterior.radius_rate
+    )
 
 
 def rank(values: Array, share: float) -> float:
@@ -219,16 +203,10 @@ class GivenCenters:
         mean += posterior.intercept[:, None]
         return mean, np.array(rows.distance.T, order="C")
 
-    def partials(self, posterior: Posterior, rows: Rows, by_score: Array) -> dict[str, Array]:
-        return {"coef": by_score @ rows.features, "center": np.zeros_like(posterior.center)}
-
-    def kl_and_partials(self, posterior: Posterior, prior: Prior) -> tuple[float, dict[str, Array]]:
-        return 0.0, {}
-
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         return {"center": self.points, "center_scale": np.zeros(n)}, rows.distance.T
 
-    def candidate(self, rows: Rows, row: int, share: float) -> tuple[Placed, float, Booleans]:
+    def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
         raise NotImplementedError("given centers stay where they are")
 
     def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
@@ -363,24 +341,6 @@ class LearnedBalls:
         np.maximum(distance, 0.0, out=distance)
         return mean, np.sqrt(distance, out=distance)
 
-    def partials(self, posterior: Posterior, rows: Rows, by_score: Array) -> dict[str, Array]:
-        """d/dc of omega(|c - x|) is slope (c - x), slope = d omega / d(D^2 / 2)."""
-        n = posterior.n_localities
-        pull = by_score[n + 1 :]
-        if rows.coordinates is rows.features:
-            both = by_score @ rows.features
-            coef, pulled = both[: n + 1], both[n + 1 :]
-        else:
-            coef, pulled = by_score[: n + 1] @ rows.features, pull @ rows.coordinates
-        return {"coef": coef, "center": pull.sum(axis=1)[:, None] * posterior.center - pulled}
-
-    def kl_and_partials(self, posterior: Posterior, prior: Prior) -> tuple[float, dict[str, Array]]:
-        found = divergence.gaussian(
-            posterior.center, posterior.center_scale, prior.center, prior.center_scale
-        )
-        partials = {"center": found.mean, "center_scale": found.scale}
-        return float(found.value.sum()), partials
-
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         m = len(rows)
         chance = np.maximum(rows.weight / rows.weight.sum(), 1e-300)  # every row may be drawn
@@ -390,13 +350,9 @@ class LearnedBalls:
         placed = {"center": center, "center_scale": np.full(n, CENTER_SCALE)}
         return placed, np.sqrt(squared).reshape(n, m)
 
-    def candidate(self, rows: Rows, row: int, share: float) -> tuple[Placed, float, Booleans]:
+    def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
         center = rows.coordinates[row].astype(float)
-        squared = _squared_distances(rows, center)
-        limit = rank(squared, share)
-        radius = min(max(float(np.sqrt(limit)), SMALLEST_START), LARGEST_START)
-        scale = np.asarray(min(CENTER_SCALE, 0.3 * radius))
-        return {"center": center, "center_scale": scale}, radius, np.asarray(squared <= limit)
+        return {"center": center, "center_scale": np.asarray(min(CENTER_SCALE, 0.3 * radius))}
 
     def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
         return bool(np.linalg.norm(one["center"] - other["center"]) > distance)

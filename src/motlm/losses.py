@@ -1,23 +1,20 @@
 """Gibbs losses: the expected loss of a score s ~ N(mean, variance), as elementwise functions with
 partials.
 
-A loss is one class with `value_and_partials(y, mean, variance) -> (value, d/dmean, d/dvariance)`;
-add it to LOSSES and the tests run over it.
+A loss is one class with `value_and_partials(y, mean, variance) -> (value, d/dmean, d/dvariance)`,
+which the engine computes by its code; add it to LOSSES and the tests run over it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from ._typing import Array
 from .limits import flush_to_zero
-from .special import normal_cdf_and_density
 
 __all__ = ["LOSSES", "Loss", "LossPartials", "OffBy", "Squared", "ZeroOne"]
-
-_LEAST_VARIANCE = 1e-3  # of a roughly fitted score
 
 
 class LossPartials(NamedTuple):
@@ -33,17 +30,29 @@ class Loss(Protocol):
 
     name: str
     closed_form: bool  # whether the best models, given the memberships, have a closed form
+    code: int  # by which the engine knows it
+    tolerance: float  # its parameter, for those that have one
 
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials: ...
 
-    def rough_target(self, y: Array) -> Array:
-        """Scores that a rough least-squares fit, where a search begins, aims at."""
 
-    def rough_variance(self, residual: float) -> float:
-        """Of the score of such a fit, whose mean squared residual is given."""
+class _Compiled:
+    """A loss that the engine computes."""
+
+    code: ClassVar[int]
+    tolerance: float = 1.0
+
+    @flush_to_zero
+    def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
+        from ._engine.entries import losses
+
+        every = np.broadcast_arrays(*(np.asarray(one, float) for one in (y, mean, variance)))
+        flat = (np.array(one).ravel() for one in every)
+        found = losses(self.code, float(self.tolerance), *flat)
+        return LossPartials(*(one.reshape(every[0].shape) for one in found))
 
 
-class ZeroOne:
+class ZeroOne(_Compiled):
     """P(y s <= 0) = Phi(-y mean / sqrt(variance)),   s ~ N(mean, variance), y in {-1, +1}.
 
     Examples
@@ -57,29 +66,10 @@ class ZeroOne:
 
     name = "zero-one"
     closed_form = False
-
-    def rough_target(self, y: Array) -> Array:
-        return y
-
-    def rough_variance(self, residual: float) -> float:
-        return max(residual, _LEAST_VARIANCE)
-
-    @flush_to_zero
-    def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
-        per_scale = np.sqrt(variance)
-        np.divide(-1.0, per_scale, out=per_scale)
-        signed = y * per_scale
-        t = mean * signed
-        value, density = normal_cdf_and_density(t)
-        signed *= density
-        density *= t
-        density *= per_scale
-        density *= per_scale
-        density *= -0.5
-        return LossPartials(value, signed, density)
+    code = 0
 
 
-class Squared:
+class Squared(_Compiled):
     """E (s - y)^2 = (mean - y)^2 + variance,   s ~ N(mean, variance).
 
     Examples
@@ -92,19 +82,10 @@ class Squared:
 
     name = "squared"
     closed_form = True
-
-    def rough_target(self, y: Array) -> Array:
-        return y
-
-    def rough_variance(self, residual: float) -> float:
-        return 0.0  # certain: its variance would only add to the loss
-
-    def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
-        residual = mean - y
-        return LossPartials(residual * residual + variance, 2.0 * residual, np.ones_like(variance))
+    code = 1
 
 
-class OffBy:
+class OffBy(_Compiled):
     """P(abs(s - y) > t) = Phi((r - t) / sd) + Phi((-t - r) / sd),   s ~ N(mean, variance), r = mean
     - y, sd = sqrt(variance).
 
@@ -126,29 +107,10 @@ class OffBy:
 
     name = "off by"
     closed_form = False
-
-    def rough_target(self, y: Array) -> Array:
-        return y
-
-    def rough_variance(self, residual: float) -> float:
-        return max(residual, _LEAST_VARIANCE)
+    code = 2
 
     def __init__(self, tolerance: float = 1.0) -> None:
         self.tolerance = tolerance
-
-    @flush_to_zero
-    def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
-        per_scale = 1.0 / np.sqrt(variance)
-        residual = mean - y
-        above, below = (
-            (residual - self.tolerance) * per_scale,
-            (-self.tolerance - residual) * per_scale,
-        )
-        share_above, density_above = normal_cdf_and_density(above)
-        share_below, density_below = normal_cdf_and_density(below)
-        by_mean = (density_above - density_below) * per_scale
-        by_variance = -0.5 * (density_above * above + density_below * below) * per_scale**2
-        return LossPartials(share_above + share_below, by_mean, by_variance)
 
 
 LOSSES: tuple[Loss, ...] = (ZeroOne(), Squared(), OffBy())

@@ -32,23 +32,23 @@ in the shape, and no non-central chi-square distribution enters.
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc, gammainccinv, gammaincinv, gammaln, psi, xlogy
+from scipy.special import gammaincc, gammainccinv, gammaincinv, gammaln, xlogy
 
 from ._typing import Array, ArrayLike, Booleans
 from .errors import InputError
 from .limits import flush_to_zero
-from .lookup import Panels, Table
-from .special import log_bessel_and_ratio
+from .lookup import Table
 
 __all__ = [
     "LIMITS",
     "ThetaPartials",
     "UpsilonPartials",
     "distances",
+    "half_distances",
     "theta",
     "theta_and_partials",
     "theta_tables",
@@ -62,13 +62,7 @@ LIMITS = {"center_scale": (1e-3, 2.0), "radius_shape": (0.5, 1e5), "radius_rate"
 (rate D, rate center_scale, shape, n_features) only, nothing changes with the unit of distance; the
 search lets the rate go further."""
 
-_AT_ONCE = 100  # localities whose tables are made at once
-_NEGLIGIBLE = 1e-13  # probability left out at each end of a table
-_DROP = 35.0  # the trapezoidal sum is cut where its terms are exp(-35) of the largest
-_REACH = math.sqrt(2.0 * _DROP)  # end of the sum, in standard widths of a Gaussian
-_FEW = 36  # most sums have fewer terms than this; the others are taken apart from them
-# beyond this many center_scales from the center the second form of d/deps loses no digits
-_FAR = 20.0
+_NEGLIGIBLE = 1e-11  # probability left out at each end of a table
 
 
 class ThetaPartials(NamedTuple):
@@ -97,17 +91,7 @@ def theta_tables(shape: Array, rate: Array) -> list[Table]:
     """
     if len(shape) == 0:
         return []
-    low = np.maximum(gammaincinv(shape, _NEGLIGIBLE) / rate, 1e-290)
-    high = gammainccinv(shape, _NEGLIGIBLE) / rate
-    panels = Panels.over(low, high, np.zeros_like(shape), shape, rate)
-    k, t = shape[panels.owner], rate[panels.owner]
-    distance = panels.distance
-    log_scaled = np.log(t * distance)
-    density = np.exp(k * log_scaled - t * distance - gammaln(k)) / distance
-    value = panels.integrate(-density)
-    by_shape = panels.integrate(-density * (log_scaled - psi(k)))
-    by_rate = panels.interpolate(-density * distance / t)
-    return panels.tables(value, np.zeros_like(value), [by_shape, by_rate])
+    return [_table(*one, (3, 4)) for one in _split(_theta(shape, rate))]
 
 
 @flush_to_zero
@@ -115,135 +99,63 @@ def upsilon_tables(n_features: int, center_scale: Array, shape: Array, rate: Arr
     """Tables of upsilon; their parameters are (center_scale, shape, rate)."""
     if len(shape) == 0:
         return []
-    if len(shape) > _AT_ONCE:  # integrals of many take much memory
-        every = np.stack([center_scale, shape, rate])
-        parts = np.split(every, range(_AT_ONCE, len(shape), _AT_ONCE), axis=1)
-        return [table for part in parts for table in upsilon_tables(n_features, *part)]
-    # |u| exceeds sqrt(D^2 + d eps^2) + t eps with probability at most exp(-t^2 / 2), since the norm
-    # is 1-Lipschitz
-    surely = np.maximum(
-        gammaincinv(shape, _NEGLIGIBLE) / rate
-        - math.sqrt(-2.0 * math.log(_NEGLIGIBLE)) * center_scale,
-        0.0,
-    )
-    low = np.sqrt(np.maximum(surely**2 - n_features * center_scale**2, 0.0))
-    high = gammainccinv(shape, _NEGLIGIBLE) / rate + 8.0 * center_scale
-    panels = Panels.over(low, high, center_scale, shape, rate)
-    like = panels.distance.shape
-    owner = np.broadcast_to(panels.owner, like).ravel()
-    own = (part[owner] for part in (center_scale, shape, rate))
-    flux = _fluxes(panels.distance.ravel(), n_features, *own)
-    slope, by_scale, by_rate, mixed = (part.reshape(like) for part in flux)
-    value = panels.integrate(slope * panels.distance)
-    by_shape = panels.integrate(mixed)
-    slope, by_scale, by_rate = map(panels.interpolate, (slope, by_scale, by_rate))
-    return panels.tables(value, slope, [by_scale, by_shape, by_rate])
+    every = _upsilon(n_features, center_scale, shape, rate)
+    return [_table(*one, (2, 3, 4)) for one in _split(every)]
 
 
-def _fluxes(
-    distance: Array, n_features: int, center_scale: Array, shape: Array, rate: Array
-) -> tuple[Array, ...]:
-    """(dU/dD) / D, dU/deps, dU/drate and d^2U/dD dk at each distance, by the integrals at the head
-    of this module.
+@flush_to_zero
+def half_distances(
+    n_features: int | None, center_scale: Array, shape: Array, rate: Array
+) -> Array:
+    """The distance at which each membership falls through 1/2, 0 where it never reaches 1/2; of
+    upsilon in n_features dimensions, or of theta where these are None.
     """
-    d, eps, k = n_features, center_scale, shape
-    b = 0.5 * d  # z A ~ sqrt(b^2 + z^2) - b places the nodes; the sums themselves use the exact A
-    power = k + (d - 1.0)
-    per_eps2 = 1.0 / (eps * eps)
-    D = distance * per_eps2
+    from ._engine import entries
 
-    def slopes(r: Array) -> tuple[Array, Array]:
-        """First and second derivative of the logarithm of the weight, in ln r."""
-        z = D * r
-        root = np.sqrt(b * b + z * z)
-        linear, square = rate * r, per_eps2 * r * r
-        second = np.minimum(z * z / root - linear - 2.0 * square, -1e-300)
-        return power - b - linear - square + root, second
-
-    def log_weight(r: Array, log_r: Array) -> Array:
-        z = D * r
-        root = np.sqrt(b * b + z * z)
-        away = (r - distance) / eps
-        return np.asarray(
-            power * log_r - rate * r - 0.5 * away * away + (root - z) - b * np.log(b + root)
-        )
-
-    shift = distance - rate * eps * eps
-    spread = 4.0 * eps * eps * (k + 0.5 * (d - 1.0))
-    root = np.sqrt(shift * shift + spread)
-    mode = np.where(shift > 0, 0.5 * (shift + root), 0.5 * spread / (root + np.abs(shift)))
-    for _ in range(2):  # near it is enough: the sum reaches far on both sides
-        first, second = slopes(mode)
-        mode = mode * np.exp(np.clip(-first / second, -1.0, 1.0))
-    width = 1.0 / np.sqrt(-slopes(mode)[1])
-    log_mode = np.log(mode)
-    peak = log_weight(mode, log_mode)
-    right = _REACH * width  # the logarithm falls faster than a parabola there
-    left = right
-    # and slower here. It is concave, so that after one step of Newton's method left is too far,
-    # never too near
-    for _ in range(2):
-        log_r = log_mode - left
-        r = np.exp(log_r)
-        left = left - (peak - log_weight(r, log_r) - _DROP) / np.maximum(slopes(r)[0], 1e-3)
-        left = np.clip(left, right, 300.0)
-
-    step = np.minimum(0.72 * width, 0.15)  # tuned with _DROP for a relative error of about 1e-13
-    n_nodes = np.ceil((left + right) / step)
-    constant = k * np.log(rate) - gammaln(k) - d * np.log(eps)
-    few = n_nodes <= _FEW
-    sums = np.empty((5, len(distance)))
-    for group in (few, ~few):
-        if group.any():
-            chosen = slice(None) if group.all() else np.flatnonzero(group)
-            most = int(n_nodes[chosen].max())
-            span = (left + right) / most
-            parts = (distance, D, eps, power, rate, log_mode - left, span, constant)
-            sums[:, chosen] = _trapezoidal(0.5 * d - 1.0, most, *(part[chosen] for part in parts))
-    through, outward, inward, weight, logarithmic = sums
-    mixed = through * (psi(k) - np.log(rate)) - logarithmic
-    slope = -np.divide(through, distance, out=outward / d * per_eps2, where=distance > 0)
-    near = (distance * through - outward) / eps
-    far = -eps * ((power - 1.0) * inward - rate * weight)
-    return slope, np.where(distance > _FAR * eps, far, near), -outward / rate, mixed
+    if len(shape) == 0:
+        return np.empty(0)
+    if n_features is None:
+        return np.asarray(entries.half_distances(_theta(shape, rate)))
+    return np.asarray(entries.half_distances(_upsilon(n_features, center_scale, shape, rate)))
 
 
-def _trapezoidal(
-    order: float,
-    n_nodes: int,
-    distance: Array,
-    per_r: Array,
-    eps: Array,
-    power: Array,
-    rate: Array,
-    begin: Array,
-    step: Array,
-    constant: Array,
-) -> tuple[Array, ...]:
-    """Sums of A, r, 1 / r, 1 and A ln r, times the weight, over equal steps of ln r; one for each
-    distance.
-    """
-    log_r = step[:, None] * np.arange(n_nodes)
-    log_r += (begin + 0.5 * step)[:, None]
-    r = np.exp(log_r)
-    log_weights, ratio = log_bessel_and_ratio(order, per_r[:, None] * r)
-    scratch = power[:, None] * log_r
-    log_weights += scratch
-    np.multiply(rate[:, None], r, out=scratch)
-    log_weights -= scratch
-    np.subtract(r, distance[:, None], out=scratch)
-    scratch *= (math.sqrt(0.5) / eps)[:, None]
-    scratch *= scratch
-    log_weights -= scratch
-    log_weights += (np.log(step) + constant)[:, None]
-    weight = np.exp(log_weights, out=log_weights)
-    flux = np.multiply(weight, ratio, out=ratio)
-    return (
-        flux.sum(axis=1),
-        np.einsum("ij,ij->i", weight, r),
-        np.divide(weight, r, out=scratch).sum(axis=1),
-        weight.sum(axis=1),
-        np.einsum("ij,ij->i", flux, log_r),
+def _theta(shape: Array, rate: Array) -> Any:
+    from ._engine import entries
+
+    low = np.maximum(gammaincinv(shape, _NEGLIGIBLE) / rate, 1e-290)
+    high = gammainccinv(shape, _NEGLIGIBLE) / rate
+    return entries.theta_tables(*_arrays(shape, rate, low, high))
+
+
+def _upsilon(n_features: int, center_scale: Array, shape: Array, rate: Array) -> Any:
+    from ._engine import entries, tables
+
+    low, high = gammaincinv(shape, _NEGLIGIBLE) / rate, gammainccinv(shape, _NEGLIGIBLE) / rate
+    arrays = _arrays(center_scale, shape, rate, low, high)
+    return entries.upsilon_tables(n_features, tables.constants(n_features).bessel, *arrays)
+
+
+def _arrays(*given: Array) -> list[Array]:
+    return [np.array(one, dtype=float) for one in given]
+
+
+def _split(every: Any) -> Iterator[tuple[Any, int]]:
+    return ((every, i) for i in range(len(every.shift)))
+
+
+def _table(every: Any, i: int, parameters: tuple[int, ...]) -> Table:
+    """One locality's table, of those that the engine made."""
+    first, last = every.first_panel[i], every.first_panel[i + 1]
+    edges = np.append(every.left[first:last], every.n_cells[i]).astype(np.intp)
+    by_power = every.coefficients[first:last].transpose(2, 1, 0)  # (column, power, panel)
+    return Table(
+        float(every.shift[i]),
+        float(every.start[i]),
+        1.0 / float(every.per_cell[i]),
+        edges,
+        by_power[0],
+        by_power[1],
+        by_power[list(parameters)],
     )
 
 

@@ -19,11 +19,11 @@ from ._frozen import lock, read_only
 from ._typing import AnyArray, Array, Booleans, Integers
 from .errors import InputTypeError
 from .fingerprints import Fingerprint
-from .geometry import Geometry, Locus, lookup_of
+from .geometry import Geometry, Locus
 from .inputs import Inputs
 from .limits import power_of_two
 from .localities import Locality, LocalModel
-from .lookup import Lookup
+from .lookup import Table, memberships
 from .objective import BLOCK, variances
 from .optimize import Record
 from .overlap import Overlap, apply_to, contain
@@ -171,9 +171,9 @@ class Mixture:
         return View(self, encoded, distance, mean, np.concatenate([one.norm2 for one in parts]))
 
     @cached_property
-    def lookup(self) -> Lookup:
+    def tables(self) -> list[Table]:
         """The memberships, for rows to look up."""
-        return lookup_of(self.geometry, self.posterior)
+        return self.geometry.tables(self.posterior)
 
     # -- what people read ----------------------------------------------------------------------
 
@@ -303,8 +303,7 @@ class View:
     @cached_property
     def membership(self) -> Array:
         """(n_localities, n_rows): probability that each locality contains the row."""
-        lookup = self.mixture.lookup
-        omega = lookup.look_up(lookup.value, lookup.place(self.distance.copy()))
+        omega = memberships(self.mixture.tables, self.distance)
         return np.clip(omega, 0.0, 1.0, out=omega)  # rounding in the last digits
 
     @cached_property

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 
-from ._typing import Array
-from .lookup import Lookup
-from .objective import Objective, solve_models
+from .objective import Evaluator, Objective, StoppedError, never, solve_models
 from .posterior import MODEL_FIELDS, Packing, Posterior
 
 __all__ = [
@@ -20,7 +18,6 @@ __all__ = [
     "Solver",
     "eliminates",
     "lbfgs",
-    "never",
     "solution_at",
     "value_at",
 ]
@@ -124,36 +121,17 @@ class Record:
 
 
 Solver = Callable[..., Solution]
-_LOOK_BACK = 10  # steps over which progress is measured
-_OPTIONS = {"ftol": 1e-13, "gtol": 1e-3, "maxcor": 20, "maxls": 40}  # of scipy's L-BFGS-B
 _RESCALED = 40  # steps after which the vector is scaled anew
 
 
 def solution_at(
-    objective: Objective,
-    posterior: Posterior,
-    n_iter: int,
-    converged: bool,
-    message: str,
-    lookup: Lookup | None = None,
+    objective: Objective, posterior: Posterior, n_iter: int, converged: bool, message: str
 ) -> Solution:
-    risk, kl = objective.gibbs_risk(posterior, lookup), objective.kl(posterior)
-    value = risk + kl / (objective.inverse_temperature * objective.total_weight)
+    found = objective.evaluate(posterior)
+    temperature = objective.inverse_temperature
     return Solution(
-        posterior, value, risk, kl, objective.inverse_temperature, n_iter, converged, message
+        posterior, found.value, found.risk, found.kl, temperature, n_iter, converged, message
     )
-
-
-class _StopError(Exception):
-    """Time is over, or the user wants to stop."""
-
-
-class _StrayError(Exception):
-    """L-BFGS has left the range of floats: its own sums of squared gradients overflow."""
-
-
-def never() -> bool:
-    return False
 
 
 def eliminates(objective: Objective, free: Sequence[str]) -> bool:
@@ -166,10 +144,9 @@ def eliminates(objective: Objective, free: Sequence[str]) -> bool:
 
 def value_at(objective: Objective, start: Posterior, free: Sequence[str]) -> float:
     """The objective at a start, with the best models where they have closed forms."""
-    lookup = objective.lookup(start)
-    if eliminates(objective, free):
-        start, _ = solve_models(objective, start, lookup)
-    return objective.value(start, lookup)
+    eliminated = eliminates(objective, free)
+    packing = Packing(start, ())
+    return Evaluator(objective, packing, eliminated).evaluate(np.empty(0)).value
 
 
 def lbfgs(
@@ -179,9 +156,10 @@ def lbfgs(
     max_iter: int = 1000,
     tol: float | None = None,
     stop: Callable[[], bool] = never,
+    n_threads: int = 1,
 ) -> Solution:
-    """scipy's L-BFGS-B on the packed posterior, positives as logarithms and kept within the range
-    of the tables.
+    """L-BFGS on the packed posterior, positives as logarithms and kept within the range of the
+    tables.
 
     With the squared loss the linear models are eliminated: at each point they are the best ones for
     the localities there, in closed form, and only the localities are searched (the gradient is the
@@ -204,7 +182,9 @@ def lbfgs(
         Most steps.
     tol : float, default=None
     stop : callable
-        Called before each step; the search ends when it returns True.
+        Called every few hundredths of a second; the search ends when it returns True.
+    n_threads : int, default=1
+        That share the rows, where there are many.
 
     Returns
     -------
@@ -231,91 +211,49 @@ def lbfgs(
     if eliminated:
         free = [name for name in free if name not in MODEL_FIELDS]
         if start.n_localities == 0:
-            start, _ = solve_models(objective, start, objective.lookup(start))
-            return solution_at(objective, start, 1, True, "closed form")
+            return solution_at(objective, solve_models(objective, start), 1, True, "closed form")
     tol = 1e-5 if tol is None else tol
-    descent = _Descent(objective, Packing(start, free), eliminated, tol, stop)
+    with ExitStack() as stack:
+        executor = stack.enter_context(ThreadPoolExecutor(n_threads)) if n_threads > 1 else None
+        evaluator = Evaluator(objective, Packing(start, free), eliminated, executor, stop)
+        return _descend(evaluator, start, max_iter, tol, stop)
+
+
+def _descend(
+    evaluator: Evaluator, start: Posterior, max_iter: int, tol: float, stop: Callable[[], bool]
+) -> Solution:
+    from ._engine import descent
+
+    packing = evaluator.packing
+    lower, upper = packing.bounds()
+    best, value, steps = np.clip(packing.pack(start), lower, upper), np.inf, 0
     converged, message = False, f"max_iter = {max_iter} steps done"
-    try:
-        while (done := len(descent.values)) < max_iter:
-            result = descent.descend(min(_RESCALED, max_iter - done))
-            # 1: all steps done. 2: no further decrease, for rounding. 99: stalled
-            if result.status != 1:
-                converged, message = True, str(result.message)
-                break
-            if len(descent.values) == done:  # the next try would be the same
-                message = f"no step found within {result.nfev} evaluations"
-                break
-    except _StopError:
-        message = "stopped"
-    except _StrayError:
-        message = "gradients beyond the range of floats"
-    end = descent.packing.unpack(descent.best_vector)
-    lookup = objective.lookup(end)
-    if eliminated:
-        end, _ = solve_models(objective, end, lookup)
-    return solution_at(objective, end, len(descent.values), converged, message, lookup)
-
-
-class _Descent:
-    """One search: its best point so far, and the values of its steps."""
-
-    def __init__(
-        self,
-        objective: Objective,
-        packing: Packing,
-        eliminated: bool,
-        tol: float,
-        stop: Callable[[], bool],
-    ) -> None:
-        self.objective, self.packing, self.eliminated = objective, packing, eliminated
-        self.tol, self.stop = tol, stop
-        self.lower, self.upper = packing.bounds()
-        self.best_vector = np.clip(packing.pack(packing.template), self.lower, self.upper)
-        self.best_value = np.inf
-        self.values: list[float] = []
-        self.nats = objective.inverse_temperature * objective.total_weight
-
-    def value_and_gradient(self, vector: Array) -> tuple[float, Array]:
-        if self.stop() and np.isfinite(self.best_value):
-            raise _StopError
-        if not np.isfinite(vector).all():
-            raise _StrayError
-        posterior, located = self.packing.unpack(vector), None
-        lookup = self.objective.lookup(posterior)
-        if self.eliminated:
-            posterior, located = solve_models(self.objective, posterior, lookup)
-        value, partials = self.objective.value_and_gradient(posterior, lookup, located)
-        if value < self.best_value:
-            self.best_value, self.best_vector = value, vector
-        return value, self.packing.pack_gradient(posterior, partials)
-
-    def descend(self, n_steps: int) -> Any:
-        """Some steps in units in which the divergence has a curvature of about 1."""
-        scale = self.packing.scales(self.packing.unpack(self.best_vector))
-        before = len(self.values)
-
-        def evaluate(vector: Array) -> tuple[float, Array]:
-            value, gradient = self.value_and_gradient(vector * scale)
-            return self.nats * value, self.nats * gradient * scale
-
-        def look_back(intermediate_result: OptimizeResult) -> None:
-            self.values.append(float(intermediate_result.fun) / self.nats)
-            if len(self.values) - before > _LOOK_BACK and self._has_stalled():
-                raise StopIteration
-
-        return minimize(
-            evaluate,
-            self.best_vector / scale,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=list(zip(self.lower / scale, self.upper / scale, strict=True)),
-            callback=look_back,
-            options=_OPTIONS | {"maxiter": n_steps, "maxfun": 20 * n_steps},
-        )
-
-    def _has_stalled(self) -> bool:
-        values = self.values
-        if len(values) <= _LOOK_BACK:
-            return False
-        return values[-1 - _LOOK_BACK] - values[-1] < self.tol * abs(values[-1])
+    while steps < max_iter:
+        unit = packing.scales(packing.unpack(best))
+        limit = min(_RESCALED, max_iter - steps)
+        memory = descent.new_memory(best / unit, lower / unit, upper / unit, limit, tol)
+        status = descent.RUNNING
+        try:
+            while status == descent.RUNNING:
+                status = evaluator.run(memory, unit, evaluator.budget)
+                if status == descent.RUNNING and stop():
+                    raise StoppedError
+        except StoppedError:
+            message = "stopped"
+        done = int(memory.counts[descent.STEPS])
+        steps += done
+        if memory.numbers[descent.BEST] < value:
+            value, best = float(memory.numbers[descent.BEST]), memory.best * unit
+        if message == "stopped":
+            break
+        if status == descent.STRAY:
+            message = "gradients beyond the range of floats"
+            break
+        if status == descent.CONVERGED:
+            converged, message = True, "no further decrease"
+            break
+        if stop():
+            message = "stopped"
+            break
+    end = evaluator.solved(best)
+    return solution_at(evaluator.objective, end, steps, converged, message)

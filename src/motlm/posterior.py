@@ -10,7 +10,8 @@ paper's solver are derived from that.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,9 @@ __all__ = [
     "Posterior",
     "Prior",
     "check_ranges",
+    "flatten",
     "shape_of",
+    "unflatten",
 ]
 
 FREE_SCALES = (1e-4, 10.0)
@@ -394,6 +397,30 @@ def _keep(fields_of: Prior | Posterior, kept: Sequence[int], n_localities: int) 
     return {name: getattr(fields_of, name)[which[one.axes[0]]] for name, one in FIELDS.items()}
 
 
+def flatten(
+    of: Prior | Posterior, n_localities: int = 0, n_coordinates: int = 0, n_features: int = 0
+) -> Array:
+    """All numbers of a posterior, field by field, in one array; of a prior, for these shapes."""
+    parts = []
+    for name in FIELDS:
+        value = np.asarray(getattr(of, name), dtype=float)
+        if isinstance(of, Prior):
+            shape = shape_of(name, n_localities, n_coordinates, n_features)
+            value = np.broadcast_to(value, shape)
+        parts.append(value.ravel())
+    return np.concatenate(parts)
+
+
+def unflatten(numbers: Array, like: Posterior) -> Posterior:
+    """The posterior of an array that `flatten` gives, with shapes like another one's."""
+    fields, position = {}, 0
+    for name in FIELDS:
+        old = getattr(like, name)
+        fields[name] = numbers[position : position + old.size].reshape(old.shape)
+        position += old.size
+    return Posterior(**fields)
+
+
 class Packing:
     """The free fields of a posterior as one vector; the other fields stay as in the template.
 
@@ -402,56 +429,64 @@ class Packing:
     several times as many steps.
     """
 
-    def __init__(self, template: Posterior, free: Sequence[str]) -> None:
+    def __init__(self, template: Posterior, free: Sequence[str], plain: bool = False) -> None:
         self.template = template
         self.free = tuple(free)
+        self.plain = plain  # whether all numbers enter as they are
+
+    @cached_property
+    def vector(self) -> Any:
+        """Which numbers are free, as the engine takes it."""
+        from ._engine import objective as engine
+
+        first, position = {}, 0
+        for name in FIELDS:
+            first[name], position = position, position + getattr(self.template, name).size
+        at, kinds = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        for name in self.free:
+            size = getattr(self.template, name).size
+            kind = engine.LOG if FIELDS[name].positive else engine.LINEAR
+            if name == "radius_rate":
+                kind = engine.MEAN_RADIUS
+            elif name == "radius_shape" and "radius_rate" in self.free:
+                kind = engine.SHAPE
+            at.append(np.arange(first[name], first[name] + size))
+            kinds.append(np.full(size, engine.LINEAR if self.plain else kind))
+        return engine.Vector(flatten(self.template), np.concatenate(at), np.concatenate(kinds))
 
     def pack(self, posterior: Posterior) -> Array:
-        parts = []
+        parts = [np.empty(0)]
         for name in self.free:
             value = getattr(posterior, FIELDS[name].searched_as or name)
             parts.append((np.log(value) if FIELDS[name].positive else value).ravel())
         return np.concatenate(parts)
 
     def unpack(self, vector: Array) -> Posterior:
-        changed = {}
-        position = 0
-        for name in self.free:
-            like = getattr(self.template, name)
-            part = vector[position : position + like.size].reshape(like.shape)
-            changed[name] = np.exp(part) if FIELDS[name].positive else part.copy()
-            position += like.size
-        if "radius_rate" in changed:
-            shape = changed.get("radius_shape", self.template.radius_shape)
-            changed["radius_rate"] = shape / changed["radius_rate"]
-        return replace(self.template, **changed)
+        from ._engine.entries import to_posterior
+
+        n = self.template.n_localities
+        values = np.array(vector, dtype=float)
+        return unflatten(to_posterior(self.vector, n, values), self.template)
 
     def pack_gradient(self, posterior: Posterior, partials: Posterior) -> Array:
         """d/d ln(v) = v d/dv for the positives; with the mean radius fixed, the rate moves with the
         shape.
         """
-        parts = []
-        by_log_rate = partials.radius_rate * posterior.radius_rate
-        for name in self.free:
-            gradient = getattr(partials, name)
-            if FIELDS[name].positive:
-                gradient = gradient * getattr(posterior, name)
-            if name == "radius_rate":
-                gradient = -by_log_rate
-            elif name == "radius_shape" and "radius_rate" in self.free:
-                gradient = gradient + by_log_rate
-            parts.append(gradient.ravel())
-        return np.concatenate(parts)
+        from ._engine.entries import to_gradient
+
+        n = self.template.n_localities
+        return np.asarray(to_gradient(self.vector, n, flatten(posterior), flatten(partials)))
 
     def scales(self, posterior: Posterior) -> Array:
         """For each number of the vector 1 / sqrt(Fisher information) of the posterior's own
         distributions: how far it may move within about one nat of divergence.
         """
-        return np.concatenate([FIELDS[name].fisher(posterior).ravel() for name in self.free])
+        parts = [FIELDS[name].fisher(posterior).ravel() for name in self.free]
+        return np.concatenate([np.empty(0), *parts])
 
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the vector."""
-        lower, upper = [], []
+        lower, upper = [np.empty(0)], [np.empty(0)]
         for name in self.free:
             size, limits = getattr(self.template, name).size, FIELDS[name].limits
             low, high = (-np.inf, np.inf) if limits is None else np.log(limits)

@@ -14,8 +14,8 @@ from scipy.stats import qmc
 
 from ._typing import Array, ArrayLike
 from .membership import distances
-from .objective import Objective
-from .optimize import Solution, never, solution_at
+from .objective import Objective, never
+from .optimize import Solution, solution_at
 from .posterior import FIELDS, Posterior
 
 __all__ = ["nadam", "paper_draw", "upsilon_qmc"]

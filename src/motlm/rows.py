@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,21 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.features)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "data"}
+
+    @cached_property
+    def data(self) -> Any:
+        """The arrays as the engine takes them: contiguous, and not read-only."""
+        from ._engine.rows import Data
+
+        arrays = [
+            np.require(getattr(self, name), requirements=["C", "W"]) for name in Data._fields
+        ]
+        if self.coordinates is self.features:
+            arrays[2], arrays[3] = arrays[0], arrays[1]
+        return Data(*arrays)
 
     def blocks(self, size: int) -> Iterator[Rows]:
         for start in range(0, len(self), size):

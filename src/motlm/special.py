@@ -8,16 +8,13 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln, ive, ndtr
+from scipy.special import gammaln, ive
 
 from ._typing import Array
-from .limits import flush_to_zero
 
 __all__ = [
     "bessel_ratio",
     "log_bessel",
-    "log_bessel_and_ratio",
-    "normal_cdf_and_density",
     "powers_from_values",
     "solve",
 ]
@@ -148,93 +145,3 @@ def powers_from_values(n: int) -> tuple[Array, Array]:
     for j in range(n):
         powers_from_chebyshev[: j + 1, j] = np.polynomial.chebyshev.cheb2poly(np.eye(n)[j])[: j + 1]
     return nodes, powers_from_chebyshev @ chebyshev_from_values
-
-
-# cubics in a unit of asinh(z / (order + 2)); with 4 nodes each, 1e-13 of the function's size
-_PER_UNIT = 256
-_END = 40.0  # z up to 1e17 (order + 2)
-
-
-@lru_cache(maxsize=32)
-def _bessel_table(order: float) -> tuple[Array, float]:
-    """Coefficients (function, power, interval) of two functions in equal intervals of asinh(z /
-    (order + 2)), and a constant.
-
-    The functions are log_bessel less the constant and its leading growth, which keeps them of order
-    1, and bessel_ratio.
-    """
-    x, matrix = powers_from_values(4)
-    middle = (np.arange(int(_END * _PER_UNIT)) + 0.5) / _PER_UNIT
-    stretched = middle + x[:, None] * (0.5 / _PER_UNIT)
-    z = (order + 2.0) * np.sinh(stretched)
-    at_zero = -order * float(np.log(2.0)) - float(gammaln(order + 1.0))
-    regular = log_bessel(order, z) - at_zero + (order + 0.5) * stretched
-    return np.stack([matrix @ regular, matrix @ bessel_ratio(order, z)]), at_zero
-
-
-def log_bessel_and_ratio(order: float, z: Array) -> tuple[Array, Array]:
-    """`log_bessel` and `bessel_ratio` by a table kept for each order: twenty times as fast for
-    large arrays.
-    """
-    (of_log, of_ratio), at_zero = _bessel_table(float(order))
-    scaled = z * (1.0 / (order + 2.0))
-    stretched = np.log(scaled + np.sqrt(scaled * scaled + 1.0))
-    position = stretched * _PER_UNIT
-    interval = np.minimum(position, of_log.shape[1] - 1).astype(np.intp)
-    position -= interval
-    position *= 2.0
-    position -= 1.0
-    log_value, ratio = of_log[3].take(interval), of_ratio[3].take(interval)
-    for power in (2, 1, 0):
-        log_value *= position
-        log_value += of_log[power].take(interval)
-        ratio *= position
-        ratio += of_ratio[power].take(interval)
-    stretched *= order + 0.5
-    log_value -= stretched
-    log_value += at_zero
-    return log_value, ratio
-
-
-_NORMAL_PER_UNIT = 64
-_NORMAL_END = 38 * _NORMAL_PER_UNIT  # the density vanishes beyond
-_NORMAL_CDF = ndtr(np.arange(-_NORMAL_END, _NORMAL_END + 1) / _NORMAL_PER_UNIT)
-_NORMAL_CDFS = {np.dtype(kind): _NORMAL_CDF.astype(kind) for kind in (np.float64, np.float32)}
-
-
-@flush_to_zero
-def normal_cdf_and_density(t: Array) -> tuple[Array, Array]:
-    """P(N <= t) and the density at t of a standard normal N; the former to 1e-12, several times as
-    fast as scipy's.
-
-    From the nearest of a grid of points, t - e, Taylor's series about t, with u = e t:
-    P(N <= t) = P(N <= t - e) + density(t) e (1 + u / 2 + u^2 / 6 + u^3 / 24 - e^2 (1 / 6 + u / 8)).
-    """
-    density = t * t
-    density *= -0.5
-    np.exp(density, out=density)
-    density *= 1.0 / math.sqrt(2.0 * math.pi)
-    e = t * _NORMAL_PER_UNIT
-    np.maximum(e, -_NORMAL_END, out=e)
-    np.minimum(e, _NORMAL_END, out=e)
-    nearest = np.rint(e)
-    e -= nearest
-    e *= 1.0 / _NORMAL_PER_UNIT
-    nearest += _NORMAL_END
-    cdf = _NORMAL_CDFS[t.dtype].take(nearest.astype(np.intp))
-    u = np.multiply(e, t, out=nearest)
-    series = u * (1.0 / 24.0)
-    series += 1.0 / 6.0
-    series *= u
-    series += 0.5
-    series *= u
-    series += 1.0
-    u *= 0.125
-    u += 1.0 / 6.0
-    u *= e
-    u *= e
-    series -= u
-    series *= e
-    series *= density
-    cdf += series
-    return cdf, density

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,15 +17,13 @@ from .geometry import (
     GivenCenters,
     LearnedBalls,
     Placed,
-    lookup_of,
     rank,
 )
 from .limits import flush_to_zero
-from .losses import Loss, ZeroOne
-from .objective import Objective, locate, variances
+from .losses import ZeroOne
+from .objective import Objective, locate, never, variances
 from .posterior import Posterior, Prior
 from .rows import Rows
-from .special import solve
 
 __all__ = [
     "Ball",
@@ -36,7 +34,7 @@ __all__ = [
     "with_ball",
 ]
 
-_RIDGE = 1.0  # one pseudo-row per weight, as a standard normal prior has
+_SCORED = 16  # balls that are looked at between two looks at the clock
 _SHAPE = 25.0  # the radius starts with a spread of a fifth of itself
 _MODEL_SCALE = 0.3
 
@@ -137,7 +135,11 @@ class Ball:
 
 @flush_to_zero
 def promising_balls(
-    objective: Objective, posterior: Posterior, count: int, rng: np.random.Generator
+    objective: Objective,
+    posterior: Posterior,
+    count: int,
+    rng: np.random.Generator,
+    stop: Callable[[], bool] = never,
 ) -> list[Ball]:
     """Of `count` balls around rows, drawn where the exterior model errs and elsewhere, those first
     that promise to remove most.
@@ -155,6 +157,8 @@ def promising_balls(
     count : int
         Balls that are drawn.
     rng : numpy Generator
+    stop : callable
+        Where it returns True, no more are looked at.
 
     Returns
     -------
@@ -178,10 +182,10 @@ def promising_balls(
     >>> len(balls), balls[0].gain >= balls[-1].gain
     (20, True)
     """
+    from ._engine.screening import score_balls
+
     rows, loss = objective.rows, objective.loss
-    mean, _, omega = locate(
-        objective.geometry, lookup_of(objective.geometry, posterior), posterior, rows
-    )
+    mean, omega = locate(objective.geometry, posterior, rows)
     outside = gates(omega)[0][-1] * rows.weight
     lost = (
         outside
@@ -195,14 +199,19 @@ def promising_balls(
     chosen = rng.choice(len(rows), size=count, p=chance / chance.sum())
     share = np.exp(rng.uniform(np.log(0.03), np.log(0.6), size=count))
     least = min(rows.features.shape[1] + 2, len(rows)) / len(rows)
-    balls = []
-    for row, part in zip(chosen, np.maximum(share, least), strict=True):
-        placed, radius, inside = objective.geometry.candidate(rows, int(row), float(part))
-        models = [_ridge(objective, inside, outside), _ridge(objective, ~inside, outside)]
-        left = _hard_loss(loss, rows, inside, rows.weight, *models[0])
-        left += _hard_loss(loss, rows, ~inside, outside, *models[1])
-        coef, intercept = (np.array(parts) for parts in zip(*models, strict=True))
-        balls.append(Ball(placed, radius, coef, intercept, (float(lost.sum()) - left) / total))
+    balls: list[Ball] = []
+    for part in np.array_split(np.arange(count), max(count // _SCORED, 1)):
+        if balls and stop():
+            break
+        found, models = score_balls(
+            rows.data, loss.code, float(loss.tolerance), outside, chosen[part],
+            np.maximum(share[part], least),
+        )  # fmt: skip
+        for row, (limit, left), model in zip(chosen[part], found, models, strict=True):
+            radius = min(max(float(np.sqrt(limit)), SMALLEST_START), LARGEST_START)
+            placed = objective.geometry.candidate(rows, int(row), radius)
+            gain = (float(lost.sum()) - left) / total
+            balls.append(Ball(placed, radius, model[:, :-1], model[:, -1], gain))
     return sorted(balls, key=lambda ball: -ball.gain)
 
 
@@ -304,35 +313,13 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     return replace(posterior, **fields)
 
 
-def _ridge(
-    objective: Objective, chosen: Booleans, weight: Array | None = None
-) -> tuple[Array, float]:
-    """Weighted ridge regression of the target on the chosen rows; the prior mean where there are
-    none.
-    """
+def _ridge(objective: Objective, chosen: Booleans) -> tuple[Array, float]:
+    """Weighted ridge regression of the target on the chosen rows; 0 where there are none."""
+    from ._engine.screening import fit_ridge
+
     rows = objective.rows
-    X, y = rows.features[chosen], objective.loss.rough_target(rows.target[chosen])
-    weight = (rows.weight if weight is None else weight)[chosen]
-    d = X.shape[1]
-    weighted = X * weight[:, None]
-    gram = _RIDGE * np.eye(d + 1)
-    gram[:d, :d] += weighted.T @ X
-    gram[:d, d] = gram[d, :d] = weighted.sum(axis=0)
-    gram[d, d] += weight.sum()
-    solution = solve(gram, np.append(y @ weighted, y @ weight))
-    return np.asarray(solution[:d], dtype=float), float(solution[d])
-
-
-@flush_to_zero
-def _hard_loss(
-    loss: Loss, rows: Rows, chosen: Booleans, weight: Array, coef: Array, intercept: float
-) -> float:
-    """Loss of a model on the chosen rows, its score as uncertain as its residuals are large."""
-    X, y, weight = rows.features[chosen], rows.target[chosen], weight[chosen]
-    mean = X @ coef.astype(X.dtype) + intercept
-    residual = float(weight @ (y - mean) ** 2) / max(float(weight.sum()), 1e-300)
-    variance = np.full_like(mean, loss.rough_variance(residual))
-    return float(weight @ loss.value_and_partials(y, mean, variance).value)
+    model = fit_ridge(rows.data, np.where(chosen, rows.weight, 0.0))
+    return np.asarray(model[:-1]), float(model[-1])
 
 
 def placed_at_rows(

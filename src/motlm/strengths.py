@@ -8,7 +8,6 @@ import numpy as np
 
 from ._typing import Array
 from .combinations import gates
-from .geometry import lookup_of
 from .limits import flush_to_zero
 from .objective import Objective, locate, variances
 from .posterior import Posterior
@@ -30,13 +29,12 @@ class Strengths(NamedTuple):
 
 @flush_to_zero
 def strengths(objective: Objective, posterior: Posterior) -> Strengths:
-    n, dtype = posterior.n_localities, objective.rows.features.dtype
-    lookup, typed = lookup_of(objective.geometry, posterior, dtype), posterior.astype(dtype)
+    n = posterior.n_localities
     saved, lost, common = np.zeros(n), np.zeros(n), np.zeros((n, n))
     for rows in objective.rows.blocks(objective.block):
-        mean, _, omega = locate(objective.geometry, lookup, typed, rows)
+        mean, omega = locate(objective.geometry, posterior, rows)
         value = objective.loss.value_and_partials(
-            rows.target, mean, variances(typed, rows.features_norm2)
+            rows.target, mean, variances(posterior, rows.features_norm2)
         ).value
         _, others = gates(omega)
         own = (omega * value[:n]) @ rows.weight

@@ -18,7 +18,6 @@ from ..errors import CertificateError, InputError, InputTypeError
 from ..fingerprints import Fingerprint
 from ..fitting import count_rows
 from ..frames import has_text
-from ..geometry import lookup_of
 from ..mixture import Mixture, mixture_of
 from ..objective import locate, variances
 from ..optimize import Solution
@@ -426,8 +425,7 @@ def _losses(mixture: Mixture, risk: UnionRisk) -> tuple[Array, Array | None]:
     other; the latter where there are several localities of a classifier.
     """
     posterior: Posterior = mixture.posterior
-    lookup = lookup_of(risk.geometry, posterior)
-    mean, _, omega = locate(risk.geometry, lookup, posterior, risk.rows)
+    mean, omega = locate(risk.geometry, posterior, risk.rows)
     omega = np.clip(omega, 0.0, 1.0)  # rounding in the last digits
     variance = variances(posterior, risk.rows.features_norm2)
     losses = risk.loss.value_and_partials(risk.rows.target, mean, variance).value

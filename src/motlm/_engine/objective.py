@@ -1,0 +1,307 @@
+"""The objective and its gradient as functions of one vector.
+
+A posterior is one array of all its fields, in their order; a vector of free numbers is some of
+them, positives as logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from numba.types import NoneType
+
+from .._typing import Array, Integers
+from .compile import compiled, inlined
+from .rows import (
+    Data,
+    Located,
+    Models,
+    add_moments,
+    add_sums,
+    n_moments,
+    n_sums,
+    new_located,
+    solve_models,
+)
+from .special import digamma, trigamma
+from .tables import Tables, edges_of, theta, upsilon
+
+__all__ = [
+    "LINEAR",
+    "LOG",
+    "MEAN_RADIUS",
+    "SHAPE",
+    "Fields",
+    "Setup",
+    "Vector",
+    "fields_of",
+    "finish",
+    "gamma_divergence",
+    "gaussian_divergence",
+    "kl_and_partials",
+    "models_of",
+    "pack_gradient",
+    "solve_all",
+    "sum_all",
+    "tables_of",
+    "unpack",
+]
+
+LINEAR, LOG, MEAN_RADIUS, SHAPE = 0, 1, 2, 3  # kinds of free numbers
+
+
+class Setup(NamedTuple):
+    """What an evaluation needs beside the rows and the vector."""
+
+    learned: bool  # whether centers are searched
+    alike: bool  # whether coordinates are the features
+    loss: int
+    tolerance: float
+    combination: int
+    inverse_temperature: float
+    total_weight: float
+    n: int  # localities
+    n_coordinates: int
+    d: int  # features
+    heavy: bool
+    most: float  # largest scale of a solved model
+    block: int  # rows whose sums are taken before they are added to the others
+    quantiles: Array
+    prior: Array  # all fields
+
+
+class Vector(NamedTuple):
+    """Which numbers of a posterior are free."""
+
+    template: Array  # all fields
+    at: Integers  # of each free number, its place among all
+    kind: Integers  # LINEAR, LOG, MEAN_RADIUS, or SHAPE where the mean radius is free, too
+
+
+class Fields(NamedTuple):
+    """Views of an array of all fields."""
+
+    center: Array
+    center_scale: Array
+    radius_shape: Array
+    radius_rate: Array
+    coef: Array
+    coef_scale: Array
+    intercept: Array
+    intercept_scale: Array
+
+
+@compiled
+def fields_of(full: Array, n: int, n_coordinates: int, d: int) -> Fields:
+    a = n * n_coordinates
+    b = a + 3 * n
+    c = b + (n + 1) * d
+    return Fields(
+        full[:a].reshape(n, n_coordinates),
+        full[a : a + n],
+        full[a + n : a + 2 * n],
+        full[a + 2 * n : b],
+        full[b:c].reshape(n + 1, d),
+        full[c : c + n + 1],
+        full[c + n + 1 : c + 2 * (n + 1)],
+        full[c + 2 * (n + 1) :],
+    )
+
+
+@inlined
+def models_of(fields: Fields) -> Models:
+    return Models(
+        fields.center, fields.coef, fields.coef_scale, fields.intercept, fields.intercept_scale
+    )
+
+
+@compiled
+def unpack(vector: Vector, n: int, values: Array) -> Array:
+    """All fields, from the free numbers."""
+    full = vector.template.copy()
+    for i in range(len(values)):
+        kind = vector.kind[i]
+        full[vector.at[i]] = values[i] if kind == LINEAR else math.exp(values[i])
+    for i in range(len(values)):
+        if vector.kind[i] == MEAN_RADIUS:  # the rate stands n places after the shape
+            at = vector.at[i]
+            full[at] = full[at - n] / full[at]
+    return full
+
+
+@compiled
+def pack_gradient(vector: Vector, n: int, full: Array, partials: Array) -> Array:
+    """d/d ln(v) = v d/dv for the positives; with the mean radius fixed, the rate moves with the
+    shape.
+    """
+    gradient = np.empty(len(vector.at))
+    for i in range(len(vector.at)):
+        at, kind = vector.at[i], vector.kind[i]
+        if kind == LINEAR:
+            gradient[i] = partials[at]
+        elif kind == MEAN_RADIUS:
+            gradient[i] = -partials[at] * full[at]
+        else:
+            gradient[i] = partials[at] * full[at]
+            if kind == SHAPE:
+                gradient[i] += partials[at + n] * full[at + n]
+    return gradient
+
+
+@compiled
+def _reach(setup: Setup, fields: Fields) -> tuple[Array, Array]:
+    """Quantiles of the radii, at which tables begin and end."""
+    low, high = np.empty(setup.n), np.empty(setup.n)
+    for i in range(setup.n):
+        first, last = edges_of(fields.radius_shape[i], setup.quantiles)
+        low[i], high[i] = first / fields.radius_rate[i], last / fields.radius_rate[i]
+    return low, high
+
+
+@compiled
+def tables_of_given(setup: Setup, full: Array) -> Tables:
+    """The memberships as functions of the distance from given centers."""
+    fields = fields_of(full, setup.n, setup.n_coordinates, setup.d)
+    low, high = _reach(setup, fields)
+    return theta(fields.radius_shape, fields.radius_rate, low, high)
+
+
+@compiled
+def tables_of_learned(setup: Setup, bessel: Array, full: Array) -> Tables:
+    """The memberships as functions of the distance from the means of learned centers."""
+    fields = fields_of(full, setup.n, setup.n_coordinates, setup.d)
+    low, high = _reach(setup, fields)
+    return upsilon(
+        setup.n_coordinates, bessel, fields.center_scale, fields.radius_shape, fields.radius_rate,
+        low, high,
+    )  # fmt: skip
+
+
+def tables_of(setup: Setup, bessel: Array | None, full: Array) -> Tables:
+    """The memberships, in compiled functions; which of the two is known when they are compiled."""
+    raise NotImplementedError
+
+
+@overload(tables_of, strict=False)
+def _tables_of(setup: Any, bessel: Any, full: Any) -> Any:
+    if isinstance(bessel, NoneType):
+        return lambda setup, bessel, full: tables_of_given(setup, full)
+    return lambda setup, bessel, full: tables_of_learned(setup, bessel, full)
+
+
+@compiled
+def gaussian_divergence(
+    mean: Array, scale: float, mean0: Array, scale0: float, by_mean: Array
+) -> tuple[float, float]:
+    """KL( N(mean, scale^2 I) || N(mean0, scale0^2 I) ), eq. 12 of the paper, and its partial in the
+    scale; that in the mean goes into by_mean.
+    """
+    d, ratio = len(mean), scale / scale0
+    squared = 0.0
+    for j in range(d):
+        shift = (mean[j] - mean0[j]) / scale0
+        squared += shift * shift
+        by_mean[j] = shift / scale0
+    value = d * (0.5 * (ratio * ratio - 1.0) - math.log(ratio)) + 0.5 * squared
+    return value, d * (ratio / scale0 - 1.0 / scale)
+
+
+@compiled
+def gamma_divergence(k: float, t: float, k0: float, t0: float) -> tuple[float, float, float]:
+    """KL( Gamma(k, t) || Gamma(k0, t0) ), eq. 13 of the paper, and its partials in k and t."""
+    excess = (t0 - t) / t
+    value = (k - k0) * digamma(k) + math.lgamma(k0) - math.lgamma(k)
+    value += k0 * math.log(t / t0) + k * excess
+    return value, (k - k0) * trigamma(k) + excess, (k0 - k * t0 / t) / t
+
+
+@compiled
+def kl_and_partials(setup: Setup, full: Array, partials: Array) -> float:
+    """KL(Q || P), eqs. 14, 20, 23 and 45 of the paper."""
+    n, one = setup.n, np.empty(1)
+    q = fields_of(full, n, setup.n_coordinates, setup.d)
+    p = fields_of(setup.prior, n, setup.n_coordinates, setup.d)
+    out = fields_of(partials, n, setup.n_coordinates, setup.d)
+    for i in range(len(partials)):
+        partials[i] = 0.0
+    total = 0.0
+    for i in range(n):
+        if setup.learned:
+            value, out.center_scale[i] = gaussian_divergence(
+                q.center[i], q.center_scale[i], p.center[i], p.center_scale[i], out.center[i]
+            )
+            total += value
+        value, out.radius_shape[i], out.radius_rate[i] = gamma_divergence(
+            q.radius_shape[i], q.radius_rate[i], p.radius_shape[i], p.radius_rate[i]
+        )
+        total += value
+    for i in range(n + 1):
+        value, out.coef_scale[i] = gaussian_divergence(
+            q.coef[i], q.coef_scale[i], p.coef[i], p.coef_scale[i], out.coef[i]
+        )
+        total += value
+        value, out.intercept_scale[i] = gaussian_divergence(
+            q.intercept[i : i + 1], q.intercept_scale[i], p.intercept[i : i + 1],
+            p.intercept_scale[i], one,
+        )  # fmt: skip
+        total += value
+        out.intercept[i] = one[0]
+    return total
+
+
+@inlined
+def solve_all(setup: Setup, data: Data, tables: Tables, full: Array) -> Located:
+    """The best models of the squared loss, into full; and where the rows lie."""
+    n, d, m = setup.n, setup.d, len(data.target)
+    located = new_located(n, m)
+    models = models_of(fields_of(full, n, setup.n_coordinates, d))
+    total = np.zeros(n_moments(n, d))
+    for begin in range(0, m, setup.block):
+        part, end = np.zeros(len(total)), min(begin + setup.block, m)
+        add_moments(
+            tables, setup.learned, setup.alike, data, models.center, begin, end, setup.heavy,
+            located, part,
+        )  # fmt: skip
+        for i in range(len(total)):
+            total[i] += part[i]
+    prior = models_of(fields_of(setup.prior, n, setup.n_coordinates, d))
+    solve_models(total, n, d, 2.0 * setup.inverse_temperature, prior, setup.most, models)
+    return located
+
+
+@inlined
+def sum_all(
+    setup: Setup, data: Data, tables: Tables, full: Array, located: Located, partials: bool
+) -> Array:
+    """Sums over all rows, in the order of `n_sums`."""
+    models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d))
+    total = np.zeros(n_sums(setup.n, setup.n_coordinates, setup.d))
+    for begin in range(0, len(data.target), setup.block):
+        part, end = np.zeros(len(total)), min(begin + setup.block, len(data.target))
+        add_sums(
+            tables, setup.learned, setup.alike, setup.loss, setup.tolerance, setup.combination, data,
+            models, begin, end, located, partials, part,
+        )  # fmt: skip
+        for i in range(len(total)):
+            total[i] += part[i]
+    return total
+
+
+@compiled
+def finish(setup: Setup, full: Array, sums: Array, partials: Array) -> tuple[float, float]:
+    """From sums over rows to the risk and the divergence, and the objective's partials in all
+    fields.
+    """
+    fields = fields_of(full, setup.n, setup.n_coordinates, setup.d)
+    by = fields_of(sums[1:], setup.n, setup.n_coordinates, setup.d)
+    kl = kl_and_partials(setup, full, partials)
+    for i in range(setup.n + 1):  # the sums are of partials in the variances
+        by.coef_scale[i] *= 2.0 * fields.coef_scale[i]
+        by.intercept_scale[i] *= 2.0 * fields.intercept_scale[i]
+    temperature = 1.0 / (setup.inverse_temperature * setup.total_weight)
+    for i in range(len(partials)):
+        partials[i] = sums[1 + i] / setup.total_weight + partials[i] * temperature
+    return sums[0] / setup.total_weight, kl

@@ -1,0 +1,470 @@
+"""Sums over rows: of the loss, and of its partials with respect to every field of the posterior.
+
+The chain rule, written once. Rows are taken some hundred at a time, so that what is computed of
+them stays in a fast cache; a row that surely is outside a locality costs no more than its distance
+from it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Array, Integers
+from .compile import compiled, compiled_fast, entry
+from .special import cholesky_solve, normal
+from .tables import INSIDE, N_COLUMNS, N_POWERS, Tables, place
+
+__all__ = [
+    "ANY",
+    "OFF_BY",
+    "SQUARED",
+    "SUM",
+    "ZERO_ONE",
+    "Data",
+    "Located",
+    "Models",
+    "add_gram",
+    "add_moments",
+    "add_sums",
+    "combine",
+    "look_up",
+    "losses_of",
+    "n_moments",
+    "n_sums",
+    "new_located",
+    "solve_models",
+    "transpose",
+]
+
+ZERO_ONE, SQUARED, OFF_BY = 0, 1, 2  # losses
+SUM, ANY = 0, 1  # combinations of them
+_AT_ONCE = 128  # rows
+
+
+class Data(NamedTuple):
+    """Rows, as `motlm.rows.Rows` has them."""
+
+    features: Array
+    features_norm2: Array
+    coordinates: Array
+    coordinates_norm2: Array
+    distance: Array
+    target: Array
+    weight: Array
+
+
+class Models(NamedTuple):
+    """The fields of a posterior that rows look at, but for the tables."""
+
+    center: Array
+    coef: Array
+    coef_scale: Array
+    intercept: Array
+    intercept_scale: Array
+
+
+class Located(NamedTuple):
+    """Where rows lie: panel and position in each locality's table, and membership."""
+
+    panel: Integers  # (n_localities, n_rows)
+    position: Array
+    omega: Array
+
+
+@entry
+def new_located(n: int, rows: int) -> Located:
+    return Located(np.empty((n, rows), np.int32), np.empty((n, rows)), np.empty((n, rows)))
+
+
+@compiled_fast
+def losses_of(
+    loss: int, tolerance: float, y: Array, mean: Array, variance: Array, value: Array,
+    by_mean: Array, by_variance: Array,
+) -> None:  # fmt: skip
+    """The expected losses of scores N(mean, variance), and their partials in both."""
+    if loss == SQUARED:
+        for j in range(len(y)):
+            residual = mean[j] - y[j]
+            value[j] = residual * residual + variance[j]
+            by_mean[j] = 2.0 * residual
+            by_variance[j] = 1.0
+    elif loss == ZERO_ONE:
+        for j in range(len(y)):
+            per_scale = -1.0 / math.sqrt(variance[j])
+            t = mean[j] * y[j] * per_scale
+            share, density = normal(t)
+            value[j] = share
+            by_mean[j] = y[j] * per_scale * density
+            by_variance[j] = -0.5 * density * t * per_scale * per_scale
+    else:
+        for j in range(len(y)):
+            per_scale = 1.0 / math.sqrt(variance[j])
+            residual = mean[j] - y[j]
+            above, below = (residual - tolerance) * per_scale, (-tolerance - residual) * per_scale
+            share_above, density_above = normal(above)
+            share_below, density_below = normal(below)
+            value[j] = share_above + share_below
+            by_mean[j] = (density_above - density_below) * per_scale
+            bend = density_above * above + density_below * below
+            by_variance[j] = -0.5 * bend * per_scale * per_scale
+
+
+@compiled_fast
+def combine(
+    combination: int, omega: Array, losses: Array, value: Array, by_omega: Array, by_losses: Array
+) -> None:
+    """The loss of each row from its memberships and its models' losses, both (.., row), and its
+    partials in both.
+
+    By prefix and suffix products, never by a division.
+    """
+    n, m = omega.shape
+    product, right = np.ones(m), np.ones(m)
+    for i in range(n):
+        for j in range(m):
+            by_omega[i, j] = product[j]
+            product[j] *= 1.0 - omega[i, j]
+    for j in range(m):
+        by_losses[n, j] = product[j]
+        value[j] = product[j] * losses[n, j]
+        product[j] = -losses[n, j]
+    for i in range(n - 1, -1, -1):
+        for j in range(m):
+            by_omega[i, j] *= product[j]
+            product[j] *= 1.0 - omega[i, j]
+    if combination == SUM:
+        for i in range(n):
+            for j in range(m):
+                by_losses[i, j] = omega[i, j]
+                by_omega[i, j] += losses[i, j]
+                value[j] += omega[i, j] * losses[i, j]
+        return
+    for i in range(n):
+        for j in range(m):
+            by_losses[i, j] = right[j]
+            right[j] *= 1.0 - omega[i, j] * losses[i, j]
+    for j in range(m):
+        value[j] += 1.0 - right[j]
+        product[j] = 1.0
+    for i in range(n - 1, -1, -1):
+        for j in range(m):
+            others = by_losses[i, j] * product[j]
+            product[j] *= 1.0 - omega[i, j] * losses[i, j]
+            by_losses[i, j] = omega[i, j] * others
+            by_omega[i, j] += losses[i, j] * others
+
+
+@compiled_fast
+def look_up(tables: Tables, panel: Integers, position: Array, omega: Array) -> None:
+    """Memberships of rows, from their places in one locality's table."""
+    coefficients = tables.coefficients
+    for j in range(len(panel)):
+        at, x = panel[j], position[j]
+        if at >= 0:
+            value = coefficients[at, N_POWERS - 1, 0]
+            for power in range(N_POWERS - 2, -1, -1):
+                value = value * x + coefficients[at, power, 0]
+            omega[j] = value
+        else:
+            omega[j] = 1.0 if at == INSIDE else 0.0
+
+
+@compiled_fast
+def _add_slopes(
+    tables: Tables, panel: Integers, position: Array, factor: Array, pull: Array, out: Array
+) -> None:
+    """Sums over rows of factor times the partials in center_scale, radius_shape and radius_rate;
+    pull becomes factor times the slope in D^2 / 2.
+    """
+    coefficients, last = tables.coefficients, N_POWERS - 1
+    for j in range(len(panel)):
+        at, x = panel[j], position[j]
+        pull[j] = 0.0
+        if at >= 0:
+            a, b = coefficients[at, last, 1], coefficients[at, last, 2]
+            c, d = coefficients[at, last, 3], coefficients[at, last, 4]
+            for power in range(last - 1, -1, -1):
+                a = a * x + coefficients[at, power, 1]
+                b = b * x + coefficients[at, power, 2]
+                c = c * x + coefficients[at, power, 3]
+                d = d * x + coefficients[at, power, 4]
+            pull[j] = factor[j] * a
+            out[0] += factor[j] * b
+            out[1] += factor[j] * c
+            out[2] += factor[j] * d
+
+
+@compiled
+def transpose(table: Array, begin: int, out: Array) -> None:
+    """Some rows of a table, by column."""
+    for row in range(out.shape[1]):
+        for j in range(out.shape[0]):
+            out[j, row] = table[begin + row, j]
+
+
+@compiled_fast
+def _project(weights: Array, columns: Array, out: Array) -> None:
+    """out = weights @ columns."""
+    for i in range(weights.shape[0]):
+        for row in range(columns.shape[1]):
+            out[i, row] = 0.0
+        for j in range(weights.shape[1]):
+            weight = weights[i, j]
+            for row in range(columns.shape[1]):
+                out[i, row] += weight * columns[j, row]
+
+
+@compiled_fast
+def _add_products(by_score: Array, columns: Array, sign: float, out: Array) -> None:
+    """out += sign * by_score @ columns.T."""
+    for i in range(by_score.shape[0]):
+        for j in range(columns.shape[0]):
+            total = 0.0
+            for row in range(columns.shape[1]):
+                total += by_score[i, row] * columns[j, row]
+            out[i, j] += sign * total
+
+
+@compiled_fast
+def _measure(data: Data, center: Array, columns: Array, begin: int, distance: Array) -> None:
+    """Distances of rows from learned centers, (n_localities, row).
+
+    Rounding enters a distance through its square, in which memberships are smooth, so that it does
+    no harm.
+    """
+    _project(center, columns, distance)
+    for i in range(len(center)):
+        norm2 = 0.0
+        for j in range(center.shape[1]):
+            norm2 += center[i, j] * center[i, j]
+        for row in range(distance.shape[1]):
+            squared = data.coordinates_norm2[begin + row] + norm2 - 2.0 * distance[i, row]
+            distance[i, row] = math.sqrt(max(squared, 0.0))
+
+
+@compiled
+def _locate(
+    tables: Tables, learned: bool, data: Data, center: Array, columns: Array, begin: int,
+    distance: Array, located: Located, at: int,
+) -> None:  # fmt: skip
+    """Where the rows from `begin` on lie, into located from `at` on."""
+    n, rows = distance.shape
+    if learned:
+        _measure(data, center, columns, begin, distance)
+    else:
+        transpose(data.distance, begin, distance)
+    for i in range(n):
+        panel, position = located.panel[i, at : at + rows], located.position[i, at : at + rows]
+        place(tables, i, distance[i], panel, position)
+        look_up(tables, panel, position, located.omega[i, at : at + rows])
+
+
+@compiled
+def n_sums(n: int, n_coordinates: int, d: int) -> int:
+    """The loss, and the partials: center, center_scale, shape, rate, coef, coef_scale, intercept,
+    intercept_scale.
+    """
+    return 1 + n * (n_coordinates + 3) + (n + 1) * (d + 3)
+
+
+@compiled
+def add_sums(
+    tables: Tables, learned: bool, alike: bool, loss: int, tolerance: float, combination: int,
+    data: Data, models: Models, first: int, last: int, known: Located, partials: bool, out: Array,
+) -> None:  # fmt: skip
+    """Add the weighted sums over the rows from first to last to out: the loss, and, if they are
+    asked for, its partials in the order of `n_sums`.
+
+    Where rows lie may be known already.
+    """
+    n, d = len(tables.shift), models.coef.shape[1]
+    n_coordinates = models.center.shape[1]
+    at = 1
+    by_center = out[at : at + n * n_coordinates].reshape(n, n_coordinates)
+    at += n * n_coordinates
+    by_locality = np.zeros((n, 3))
+    at += 3 * n
+    by_coef = out[at : at + (n + 1) * d].reshape(n + 1, d)
+    at += (n + 1) * d
+    by_coef_scale = out[at : at + n + 1]
+    by_intercept = out[at + n + 1 : at + 2 * (n + 1)]
+    by_intercept_scale = out[at + 2 * (n + 1) : at + 3 * (n + 1)]
+    is_known = known.omega.shape[1] > 0
+    located = known
+    if not is_known:
+        located = new_located(n, _AT_ONCE)
+    for begin in range(first, last, _AT_ONCE):
+        rows = min(_AT_ONCE, last - begin)
+        columns, score = np.empty((d, rows)), np.empty((n + 1, rows))
+        transpose(data.features, begin, columns)
+        places = columns
+        if learned and not alike:
+            places = np.empty((n_coordinates, rows))
+            transpose(data.coordinates, begin, places)
+        at = begin
+        if not is_known:
+            at, distance = 0, np.empty((n, rows))
+            _locate(tables, learned, data, models.center, places, begin, distance, located, at)
+        omega = located.omega[:, at : at + rows]
+        _project(models.coef, columns, score)
+        y, weight, norm2 = np.empty(rows), np.empty(rows), np.empty(rows)
+        for row in range(rows):
+            y[row], weight[row] = data.target[begin + row], data.weight[begin + row]
+            norm2[row] = data.features_norm2[begin + row]
+        losses, by_mean = np.empty((n + 1, rows)), np.empty((n + 1, rows))
+        by_variance, variance = np.empty((n + 1, rows)), np.empty(rows)
+        for i in range(n + 1):
+            coef2 = models.coef_scale[i] * models.coef_scale[i]
+            intercept2 = models.intercept_scale[i] * models.intercept_scale[i]
+            for row in range(rows):
+                variance[row] = coef2 * norm2[row] + intercept2
+                score[i, row] += models.intercept[i]
+            losses_of(
+                loss, tolerance, y, score[i], variance, losses[i], by_mean[i], by_variance[i]
+            )
+        value, by_omega, gate = np.empty(rows), np.empty((n, rows)), score
+        combine(combination, omega, losses, value, by_omega, gate)
+        for row in range(rows):
+            out[0] += weight[row] * value[row]
+        if not partials:
+            continue
+        for i in range(n + 1):
+            pulled, spread, wide = 0.0, 0.0, 0.0
+            for row in range(rows):
+                gated = weight[row] * gate[i, row]
+                by_mean[i, row] *= gated
+                pulled += by_mean[i, row]
+                spread += gated * by_variance[i, row]
+                wide += gated * by_variance[i, row] * norm2[row]
+            by_intercept[i] += pulled
+            by_intercept_scale[i] += spread
+            by_coef_scale[i] += wide
+        _add_products(by_mean, columns, 1.0, by_coef)
+        pull = losses[:n]
+        for i in range(n):
+            for row in range(rows):
+                by_omega[i, row] *= weight[row]
+            _add_slopes(
+                tables, located.panel[i, at : at + rows], located.position[i, at : at + rows],
+                by_omega[i], pull[i], by_locality[i],
+            )  # fmt: skip
+        if learned:  # d/dc of omega(|c - x|) is slope (c - x), slope = d omega / d(D^2 / 2)
+            _add_products(pull, places, -1.0, by_center)
+            for i in range(n):
+                total = 0.0
+                for row in range(rows):
+                    total += pull[i, row]
+                for j in range(n_coordinates):
+                    by_center[i, j] += total * models.center[i, j]
+    for i in range(n):
+        for j in range(3):
+            out[1 + n * n_coordinates + j * n + i] += by_locality[i, j]
+
+
+@compiled
+def n_moments(n: int, d: int) -> int:
+    """Of `add_moments`: for each model a Gram matrix with the intercept, its right side, and the
+    sum of squared norms.
+    """
+    return (n + 1) * ((d + 1) * (d + 2) + 1)
+
+
+@compiled_fast
+def add_gram(
+    columns: Array, gate: Array, target: Array, weighted: Array, gram: Array, moment: Array
+) -> None:
+    """Add the lower triangle of columns @ diag(gate) @ columns.T to gram, and the products with the
+    target to moment.
+    """
+    for j in range(columns.shape[0]):
+        total = 0.0
+        for row in range(len(gate)):
+            weighted[row] = gate[row] * columns[j, row]
+            total += weighted[row] * target[row]
+        moment[j] += total
+        for k in range(j + 1):
+            total = 0.0
+            for row in range(len(gate)):
+                total += weighted[row] * columns[k, row]
+            gram[j, k] += total
+
+
+@compiled
+def add_moments(
+    tables: Tables, learned: bool, alike: bool, data: Data, center: Array, first: int, last: int,
+    heavy: bool, located: Located, out: Array,
+) -> None:  # fmt: skip
+    """What the best models of the squared loss are solved from, added to out; and where the rows
+    lie, into located.
+    """
+    n, d = len(tables.shift), data.features.shape[1]
+    size = (n + 1) * (d + 1)
+    gram = out[: size * (d + 1)].reshape(n + 1, d + 1, d + 1)
+    moment = out[size * (d + 1) : size * (d + 2)].reshape(n + 1, d + 1)
+    norms = out[size * (d + 2) :]
+    for begin in range(first, last, _AT_ONCE):
+        rows = min(_AT_ONCE, last - begin)
+        columns = np.ones((d + 1, rows))  # the last is the intercept's
+        transpose(data.features, begin, columns[:d])
+        places = columns[:d]
+        if learned and not alike:
+            places = np.empty((center.shape[1], rows))
+            transpose(data.coordinates, begin, places)
+        distance = np.empty((n, rows))
+        _locate(tables, learned, data, center, places, begin, distance, located, begin)
+        gate, outside = np.empty(rows), np.ones(rows)
+        weighted, target = np.empty(rows), np.empty(rows)
+        for i in range(n + 1):
+            total = 0.0
+            for row in range(rows):
+                inside = outside[row]
+                if i < n:
+                    inside = located.omega[i, begin + row]
+                    outside[row] *= 1.0 - inside
+                if heavy:
+                    inside = max(inside, 0.0)
+                gate[row] = inside * data.weight[begin + row]
+                total += gate[row] * data.features_norm2[begin + row]
+            norms[i] += total
+            for row in range(rows):
+                target[row] = data.target[begin + row]
+            add_gram(columns, gate, target, weighted, gram[i], moment[i])
+
+
+@compiled
+def solve_models(
+    moments: Array, n: int, d: int, twice: float, prior: Models, most: float, models: Models
+) -> None:
+    """For the squared loss: the linear models that are best for the localities, in closed form.
+
+    Given the gates g the objective is quadratic in each model's means and separable in its scales:
+    a weighted ridge regression towards the prior means, and, with l = inverse_temperature and prior
+    scales r0, s0, rho^2 = d / (d / r0^2 + 2 l sum g |x|^2),  sigma^2 = 1 / (1 / s0^2 + 2 l sum g).
+    Sums of gates below 0, by rounding, would go beyond a prior of the largest scale.
+    """
+    size = (n + 1) * (d + 1)
+    gram = moments[: size * (d + 1)].reshape(n + 1, d + 1, d + 1)
+    moment = moments[size * (d + 1) : size * (d + 2)].reshape(n + 1, d + 1)
+    norms = moments[size * (d + 2) :]
+    for i in range(n + 1):
+        r0, s0 = prior.coef_scale[i], prior.intercept_scale[i]
+        total = gram[i, d, d]
+        models.coef_scale[i] = r0
+        if d:
+            models.coef_scale[i] = min(math.sqrt(d / (d / (r0 * r0) + twice * norms[i])), most)
+        models.intercept_scale[i] = min(math.sqrt(1.0 / (1.0 / (s0 * s0) + twice * total)), most)
+        for j in range(d + 1):
+            scale, mean = (r0, prior.coef[i, j]) if j < d else (s0, prior.intercept[i])
+            pull = 1.0 / (scale * scale * twice)
+            gram[i, j, j] += pull
+            moment[i, j] += pull * mean
+        cholesky_solve(gram[i], moment[i])
+        for j in range(d):
+            models.coef[i, j] = moment[i, j]
+        models.intercept[i] = moment[i, d]
+
+
+assert N_COLUMNS == 5  # that the loops above write out

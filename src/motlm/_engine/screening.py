@@ -1,0 +1,170 @@
+"""Where searches begin: rough linear models of some rows, and balls that promise to remove loss."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._typing import Array, Integers
+from .compile import compiled, compiled_fast, entry
+from .rows import SQUARED, Data, add_gram, losses_of
+from .special import cholesky_solve
+
+__all__ = ["fit_ridge", "score_balls"]
+
+_RIDGE = 1.0  # one pseudo-row per weight, as a standard normal prior has
+_LEAST_VARIANCE = 1e-3  # of a roughly fitted score
+_AT_ONCE = 128
+
+
+@compiled
+def _add_rows(data: Data, weight: Array, gram: Array, moment: Array) -> None:
+    """Add the weighted squares and products of the rows of positive weight."""
+    d = data.features.shape[1]
+    columns, gate = np.empty((d + 1, _AT_ONCE)), np.empty(_AT_ONCE)
+    target, weighted = np.empty(_AT_ONCE), np.empty(_AT_ONCE)
+    count = 0
+    for row in range(len(weight) + 1):
+        if row == len(weight) or count == _AT_ONCE:
+            for i in range(count, _AT_ONCE):  # the last ones are not full
+                gate[i], target[i] = 0.0, 0.0
+                for j in range(d + 1):
+                    columns[j, i] = 0.0
+            add_gram(columns, gate, target, weighted, gram, moment)
+            count = 0
+        if row < len(weight) and weight[row] != 0.0:
+            for j in range(d):
+                columns[j, count] = data.features[row, j]
+            columns[d, count] = 1.0
+            gate[count], target[count] = weight[row], data.target[row]
+            count += 1
+
+
+@compiled
+def _solve_ridge(gram: Array, moment: Array) -> None:
+    for j in range(len(moment)):
+        gram[j, j] += _RIDGE
+    cholesky_solve(gram, moment)
+
+
+@entry
+def fit_ridge(data: Data, weight: Array) -> Array:
+    """Weights and intercept of a ridge regression of the target on the rows, with these weights."""
+    d = data.features.shape[1]
+    gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
+    _add_rows(data, weight, gram, moment)
+    _solve_ridge(gram, moment)
+    return moment
+
+
+@compiled
+def _rank(values: Array, place: int) -> float:
+    """The value that would stand at this place if they were sorted; their order is lost."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if place <= j:
+            high = j
+        elif place >= i:
+            low = i
+        else:
+            break
+    return values[place]
+
+
+@compiled_fast
+def _distances(data: Data, row: int, out: Array) -> None:
+    """Squared, of all rows from one of them."""
+    center, norm2 = data.coordinates[row], data.coordinates_norm2[row]
+    for i in range(len(out)):
+        total = 0.0
+        for j in range(len(center)):
+            total += data.coordinates[i, j] * center[j]
+        out[i] = max(data.coordinates_norm2[i] + norm2 - 2.0 * total, 0.0)
+
+
+@compiled_fast
+def _hard_loss(
+    data: Data, loss: int, tolerance: float, model: Array, weight: Array, work: Array
+) -> float:
+    """Loss of a model on rows with these weights, its score as uncertain as its residuals are
+    large.
+    """
+    d, m = len(model) - 1, len(weight)
+    total, residual = 0.0, 0.0
+    for row in range(m):
+        work[0, row] = 0.0
+        if weight[row] != 0.0:
+            mean = model[d]
+            for j in range(d):
+                mean += data.features[row, j] * model[j]
+            work[0, row] = mean
+            gap = data.target[row] - mean
+            residual += weight[row] * gap * gap
+            total += weight[row]
+    residual /= max(total, 1e-300)
+    variance = 0.0 if loss == SQUARED else max(residual, _LEAST_VARIANCE)
+    for row in range(m):
+        work[1, row] = variance
+    losses_of(loss, tolerance, data.target, work[0], work[1], work[2], work[3], work[4])
+    total = 0.0
+    for row in range(m):
+        total += weight[row] * work[2, row]
+    return total
+
+
+@entry
+def score_balls(
+    data: Data, loss: int, tolerance: float, outside: Array, rows: Integers, shares: Array
+) -> tuple[Array, Array]:
+    """Of balls around rows that contain a share of all: squared radius, loss that is left and
+    models, inside and outside, of hard memberships. `outside` are the weights of rows for the
+    exterior model.
+    """
+    m, d = data.features.shape
+    count = len(rows)
+    found, models = np.empty((count, 2)), np.empty((count, 2, d + 1))
+    whole, whole_moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
+    _add_rows(data, outside, whole, whole_moment)
+    gram, inner, inner_moment = np.empty((d + 1, d + 1)), np.empty((d + 1, d + 1)), np.empty(d + 1)
+    squared, sorted_, weight, work = np.empty(m), np.empty(m), np.empty(m), np.empty((5, m))
+    for one in range(count):
+        _distances(data, rows[one], squared)
+        for row in range(m):
+            sorted_[row] = squared[row]
+        place = min(max(int(math.ceil(shares[one] * m)) - 1, 0), m - 1)
+        limit = _rank(sorted_, place)
+        for row in range(m):
+            weight[row] = outside[row] if squared[row] <= limit else 0.0
+        for j in range(d + 1):
+            inner_moment[j] = 0.0
+            for k in range(j + 1):
+                inner[j, k] = 0.0
+        _add_rows(data, weight, inner, inner_moment)
+        left = 0.0
+        for side in range(2):  # the exterior keeps what is not inside
+            for j in range(d + 1):
+                part = inner_moment[j]
+                models[one, side, j] = part if side == 0 else whole_moment[j] - part
+                for k in range(j + 1):
+                    gram[j, k] = inner[j, k] if side == 0 else whole[j, k] - inner[j, k]
+            _solve_ridge(gram, models[one, side])
+            for row in range(m):
+                if squared[row] <= limit:
+                    weight[row] = data.weight[row] if side == 0 else 0.0
+                else:
+                    weight[row] = 0.0 if side == 0 else outside[row]
+            left += _hard_loss(data, loss, tolerance, models[one, side], weight, work)
+        found[one, 0], found[one, 1] = limit, left
+    return found, models

@@ -1,0 +1,416 @@
+"""Memberships of localities as piecewise polynomials of the distance, with their partials.
+
+The mathematics is at the head of `motlm.membership`. A locality's table covers the distances over
+which its membership varies, in panels that are as wide as the length over which it does; in each
+panel a polynomial goes through the values at Chebyshev nodes, each of which is one trapezoidal sum
+in ln r, taken outwards from the mode of the integrand.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Array, Integers
+from ..special import powers_from_values
+from .compile import compiled, compiled_fast
+from .special import (
+    bessel_table,
+    digamma,
+    exponential,
+    log_bessel_and_ratio,
+    log_gamma_peak,
+    logarithm,
+    quantile_table,
+)
+
+__all__ = [
+    "INSIDE",
+    "NEGLIGIBLE",
+    "N_COLUMNS",
+    "N_POWERS",
+    "OUTSIDE",
+    "Constants",
+    "Tables",
+    "constants",
+    "edges_of",
+    "place",
+    "theta",
+    "upsilon",
+]
+
+INSIDE, OUTSIDE = -1, -2  # panels of rows that surely are
+NEGLIGIBLE = 1e-11  # probability left out at each end of a table
+_NODES = 16  # Chebyshev nodes in each panel of a table
+# width of a panel, in units of the local length; tuned: value error < 2e-10 over LIMITS
+_PANEL = 3.0
+_CELLS = 8  # cells in the narrowest panel; the others are rounded to whole cells
+N_POWERS = _NODES + 1
+N_COLUMNS = 5  # value, slope in D^2 / 2, partials in center_scale, radius_shape and radius_rate
+_DROP = 26.0  # the trapezoidal sum is cut where its terms are exp(-26) of the largest
+# its steps, in widths of the integrand; less where that is wide, and so not like a Gaussian. Tuned
+# with _DROP for a relative error of 1e-10
+_STEP, _WIDE, _LARGEST_STEP = 0.88, 4.2, 0.15
+_TERMS, _BELOW = 8, 3.5  # of the sum that are computed at once; the first of them below the mode
+# beyond this many center_scales from the center the second form of d/deps loses no digits
+_FAR = 20.0
+
+_X, _FROM_VALUES = powers_from_values(_NODES)
+_INTERPOLATE = np.vstack([_FROM_VALUES, np.zeros((1, _NODES))])
+_PRIMITIVE = np.vstack([np.zeros((1, _NODES)), _FROM_VALUES / np.arange(1, _NODES + 1)[:, None]])
+_ENDS = np.array([[-1.0], [1.0]]) ** np.arange(N_POWERS) @ _PRIMITIVE
+
+
+class Constants(NamedTuple):
+    """What tables of balls in one dimension share."""
+
+    n_coordinates: int
+    bessel: Array
+    quantiles: Array
+
+
+class Tables(NamedTuple):
+    """The tables of several localities. A row at distance D has x = ln(D + shift); its cell is
+    (x - start) per_cell.
+    """
+
+    shift: Array  # (n_localities,), like the next four
+    start: Array
+    per_cell: Array
+    n_cells: Integers
+    first_cell: Integers
+    panel_of: Integers  # (cell,)
+    left: Array  # (panel,), in cells
+    per_half: Array  # (panel,), two over its width in cells
+    coefficients: Array  # (panel, power, column)
+    first_panel: Integers  # (n_localities + 1,)
+
+
+def constants(n_coordinates: int) -> Constants:
+    """Made once for each dimension."""
+    order = 0.5 * max(n_coordinates, 1) - 1.0
+    return Constants(n_coordinates, bessel_table(order), quantile_table(NEGLIGIBLE))
+
+
+_BEGIN = math.log(0.02)
+_PER_STEP = 4095 / (math.log(2e6) - math.log(0.02))
+
+
+@compiled
+def edges_of(shape: float, quantiles: Array) -> tuple[float, float]:
+    """Quantiles of Gamma(shape, 1), from their table."""
+    place = (math.log(shape) - _BEGIN) * _PER_STEP
+    i = min(max(int(place), 0), quantiles.shape[1] - 2)
+    part = place - i
+    low = quantiles[0, i] + part * (quantiles[0, i + 1] - quantiles[0, i])
+    high = quantiles[1, i] + part * (quantiles[1, i + 1] - quantiles[1, i])
+    return math.exp(low), math.exp(high)
+
+
+@compiled
+def _walk(low: float, high: float, smoothing: float, shape: float, rate: float) -> Array:
+    """x at the edges of panels from low to high, each about _PANEL times as wide as the length over
+    which membership varies there; the last entry is the shift.
+
+    The radius varies over D / sqrt(shape) near a distance D below its mean and over the like of its
+    own spread beyond; the center's noise smooths all of that over center_scale. In x = ln(D +
+    shift) with shift = center_scale sqrt(shape) the first two are nearly one length.
+    """
+    curl = min(0.5, 1.0 / math.sqrt(shape))  # 0.5: tuned, for the power law near 0 of a small shape
+    bend = max(shape, 1.0) / rate
+    shift = max(smoothing / curl, 1e-290)
+    end = math.log(high + shift)
+    found = [math.log(low + shift)]
+    while found[-1] < end:
+        at = math.exp(found[-1])
+        length = math.hypot(smoothing, curl * min(at - shift, bend))
+        found.append(found[-1] + math.log1p(_PANEL * length / at))
+    stretch = (end - found[0]) / (found[-1] - found[0])  # so that the last panel ends at high
+    walk = np.empty(len(found) + 1)
+    for i in range(len(found)):
+        walk[i] = found[0] + stretch * (found[i] - found[0])
+    walk[-1] = shift
+    return walk
+
+
+@compiled
+def _lay(
+    low: Array, high: Array, smoothing: Array, shape: Array, rate: Array
+) -> Tables:
+    """Panels for each locality; the coefficients are not yet computed."""
+    n = len(shape)
+    shift, start, per_cell = np.empty(n), np.empty(n), np.empty(n)
+    n_cells, first_cell = np.empty(n, np.int64), np.empty(n, np.int64)
+    first_panel = np.zeros(n + 1, np.int64)
+    every = []
+    total = 0
+    for i in range(n):
+        walk = _walk(low[i], high[i], smoothing[i], shape[i], rate[i])
+        n_panels = len(walk) - 2
+        narrowest = math.inf
+        for j in range(n_panels):
+            narrowest = min(narrowest, walk[j + 1] - walk[j])
+        cell = narrowest / _CELLS
+        whole = np.empty(n_panels + 1, np.int64)
+        for j in range(n_panels + 1):
+            whole[j] = int(math.floor((walk[j] - walk[0]) / cell + 0.5))
+        shift[i], start[i] = walk[-1], walk[0]
+        per_cell[i] = whole[-1] / (walk[n_panels] - walk[0])
+        n_cells[i], first_cell[i] = whole[-1], total
+        first_panel[i + 1] = first_panel[i] + n_panels
+        total += whole[-1]
+        every.append(whole)
+    n_panels = first_panel[n]
+    panel_of = np.empty(total, np.int32)
+    left, per_half = np.empty(n_panels), np.empty(n_panels)
+    for i in range(n):
+        whole = every[i]
+        for j in range(len(whole) - 1):
+            panel = first_panel[i] + j
+            left[panel] = whole[j]
+            per_half[panel] = 2.0 / (whole[j + 1] - whole[j])
+            for c in range(whole[j], whole[j + 1]):
+                panel_of[first_cell[i] + c] = panel
+    coefficients = np.empty((n_panels, N_POWERS, N_COLUMNS))
+    return Tables(
+        shift, start, per_cell, n_cells, first_cell, panel_of, left, per_half, coefficients,
+        first_panel,
+    )  # fmt: skip
+
+
+@compiled_fast
+def _fit_panel(values: Array, half: float, coefficients: Array) -> None:
+    """From (node, column) values to polynomials. The first column and the fourth are derivatives in
+    x, to be integrated; the others go through their values.
+    """
+    for power in range(N_POWERS):
+        for column in range(N_COLUMNS):
+            coefficients[power, column] = 0.0
+        for node in range(_NODES):
+            primitive, straight = _PRIMITIVE[power, node] * half, _INTERPOLATE[power, node]
+            coefficients[power, 0] += primitive * values[node, 0]
+            coefficients[power, 3] += primitive * values[node, 3]
+            coefficients[power, 1] += straight * values[node, 1]
+            coefficients[power, 2] += straight * values[node, 2]
+            coefficients[power, 4] += straight * values[node, 4]
+
+
+@compiled_fast
+def _join(coefficients: Array, first: int, last: int) -> None:
+    """Integrals from the last edge inwards: each panel ends where the next begins."""
+    for column in (0, 3):
+        beyond = 0.0
+        for panel in range(last - 1, first - 1, -1):
+            at_left, at_right = 0.0, 0.0
+            sign = 1.0
+            for power in range(N_POWERS):
+                at_right += coefficients[panel, power, column]
+                at_left += sign * coefficients[panel, power, column]
+                sign = -sign
+            coefficients[panel, 0, column] += beyond - at_right
+            beyond += at_left - at_right
+
+
+@compiled
+def _middle(tables: Tables, i: int, panel: int) -> tuple[float, float]:
+    """x in the middle of a panel, and half its width."""
+    half = 1.0 / (tables.per_half[panel] * tables.per_cell[i])
+    return tables.start[i] + tables.left[panel] / tables.per_cell[i] + half, half
+
+
+@compiled
+def theta(shape: Array, rate: Array, low: Array, high: Array) -> Tables:
+    """Tables of theta between the distances low and high: known centers, whose slope and scale are
+    not asked for.
+    """
+    n = len(shape)
+    tables = _lay(low, high, np.zeros(n), shape, rate)
+    values = np.zeros((_NODES, N_COLUMNS))
+    for i in range(n):
+        k, t = shape[i], rate[i]
+        peak, psi, log_rate = log_gamma_peak(k), digamma(k), math.log(t)
+        for panel in range(tables.first_panel[i], tables.first_panel[i + 1]):
+            middle, half = _middle(tables, i, panel)
+            for node in range(_NODES):
+                x = middle + half * _X[node]
+                shifted = math.exp(x)
+                distance = max(shifted - tables.shift[i], 1e-300)
+                ratio = t * distance / k
+                log_ratio = math.log(ratio)
+                # D times the density of the radius there
+                density = math.exp(peak + k * (log_ratio - ratio + 1.0))
+                by_x = density * shifted / distance
+                values[node, 0] = -by_x
+                values[node, 3] = -by_x * (log_ratio + math.log(k) - psi)
+                values[node, 4] = -density / t
+            _fit_panel(values, half, tables.coefficients[panel])
+        _join(tables.coefficients, tables.first_panel[i], tables.first_panel[i + 1])
+    return tables
+
+
+@compiled
+def upsilon(
+    n_coordinates: int, bessel: Array, scale: Array, shape: Array, rate: Array, low: Array,
+    high: Array,
+) -> Tables:  # fmt: skip
+    """Tables of upsilon; low and high are quantiles of the radii, beyond which nothing is left."""
+    n = len(shape)
+    begin, end = np.empty(n), np.empty(n)
+    far = math.sqrt(-2.0 * math.log(NEGLIGIBLE))
+    for i in range(n):
+        # |u| exceeds sqrt(D^2 + d eps^2) + t eps with probability at most exp(-t^2 / 2), since the
+        # norm is 1-Lipschitz
+        surely = max(low[i] - far * scale[i], 0.0)
+        begin[i] = math.sqrt(max(surely * surely - n_coordinates * scale[i] * scale[i], 0.0))
+        end[i] = high[i] + 8.0 * scale[i]
+    tables = _lay(begin, end, scale, shape, rate)
+    values, work = np.empty((_NODES, N_COLUMNS)), np.empty((2, _NODES))
+    shifted, distance = np.empty(_NODES), np.empty(_NODES)
+    for i in range(n):
+        for panel in range(tables.first_panel[i], tables.first_panel[i + 1]):
+            middle, half = _middle(tables, i, panel)
+            for node in range(_NODES):
+                shifted[node] = math.exp(middle + half * _X[node])
+                distance[node] = max(shifted[node] - tables.shift[i], 0.0)
+            _fluxes(n_coordinates, bessel, distance, scale[i], shape[i], rate[i], work, values)
+            for node in range(_NODES):
+                values[node, 0] = values[node, 1] * distance[node] * shifted[node]
+                values[node, 3] *= shifted[node]
+            _fit_panel(values, half, tables.coefficients[panel])
+        _join(tables.coefficients, tables.first_panel[i], tables.first_panel[i + 1])
+    return tables
+
+
+@compiled_fast
+def _add_terms(
+    bessel: Array, u0: float, h: float, power: float, linear: float, away: float, reach: float,
+    log_z: float, constant: float, sums: Array,
+) -> float:  # fmt: skip
+    """Add the next terms of the sum, from ln(r / mode) = u0 on in steps of h; the logarithm of the
+    last one comes back.
+
+    sums: of A, r / mode, mode / r, 1 and A ln(r / mode), times the weight.
+    """
+    s0, s1, s2, s3, s4 = 0.0, 0.0, 0.0, 0.0, 0.0
+    log_term = 0.0
+    for j in range(_TERMS):
+        u = u0 + j * h
+        r = exponential(u)
+        gap = away + reach * (r - 1.0)
+        log_bessel, A = log_bessel_and_ratio(bessel, log_z + u)
+        log_term = power * u - linear * (r - 1.0) - 0.5 * gap * gap + log_bessel + constant
+        term = exponential(max(log_term, -690.0))
+        flux = term * A
+        s0 += flux
+        s1 += term * r
+        s2 += term / r
+        s3 += term
+        s4 += flux * u
+    sums[0] += s0
+    sums[1] += s1
+    sums[2] += s2
+    sums[3] += s3
+    sums[4] += s4
+    return log_term
+
+
+@compiled_fast
+def _find_modes(
+    d: int, distance: Array, eps: float, k: float, rate: float, mode: Array, step: Array
+) -> None:
+    """Where the integrands are largest, roughly, in ln r, and the steps of their sums.
+
+    z A ~ sqrt(b^2 + z^2) - b, b = d / 2, serves for that; the sums themselves use the exact A.
+    """
+    b, power, eps2 = 0.5 * d, k + (d - 1.0), eps * eps
+    per_eps2, spread = 1.0 / eps2, 4.0 * eps2 * (k + 0.5 * (d - 1.0))
+    for i in range(len(distance)):
+        D = distance[i] * per_eps2
+        shift = distance[i] - rate * eps2
+        root = math.sqrt(shift * shift + spread)
+        r = 0.5 * (shift + root) if shift > 0.0 else 0.5 * spread / (root + abs(shift))
+        curvature = 1.0
+        for again in range(3):  # near it is enough: the sum goes far on both sides
+            z = D * r
+            root = math.sqrt(b * b + z * z)
+            linear, square = rate * r, per_eps2 * r * r
+            curvature = max(linear + 2.0 * square - z * z / root, 1e-300)
+            if again < 2:
+                slope = power - b - linear - square + root
+                r *= exponential(min(max(slope / curvature, -1.0), 1.0))
+        mode[i] = r
+        width = 1.0 / math.sqrt(curvature)
+        step[i] = min(_STEP * width / (1.0 + _WIDE * width), _LARGEST_STEP)
+
+
+@compiled
+def _fluxes(
+    d: int, bessel: Array, distance: Array, eps: float, k: float, rate: float, work: Array,
+    out: Array,
+) -> None:  # fmt: skip
+    """(dU/dD) / D, dU/deps, d^2U/dD dk and dU/drate at each distance, into out[:, 1:]."""
+    modes, steps = work[0], work[1]
+    sums = np.empty(5)
+    _find_modes(d, distance, eps, k, rate, modes, steps)
+    power, per_eps2 = k + (d - 1.0), 1.0 / (eps * eps)
+    log_rate = math.log(rate)
+    shared = log_gamma_peak(k) - d * math.log(eps) + k
+    log_mean, psi = math.log(k) - log_rate, digamma(k) - log_rate
+    for i in range(len(distance)):
+        at, mode, h = distance[i], modes[i], steps[i]
+        log_mode = math.log(mode)
+        log_z = max(math.log(at * per_eps2) + log_mode, -1e3) if at > 0.0 else -1e3
+        linear, reach, away = rate * mode, mode / eps, (mode - at) / eps
+        constant = shared + k * (log_mode - log_mean - linear / k) + (d - 1.0) * log_mode
+        cut = constant - 0.5 * away * away + log_bessel_and_ratio(bessel, log_z)[0] - _DROP
+        for j in range(5):
+            sums[j] = 0.0
+        u, right = (_TERMS - 1 - _BELOW) * h, _add_terms(
+            bessel, -_BELOW * h, h, power, linear, away, reach, log_z, constant, sums
+        )
+        while right > cut and u < 300.0:
+            right = _add_terms(
+                bessel, u + h, h, power, linear, away, reach, log_z, constant, sums
+            )
+            u += _TERMS * h
+        u = _BELOW * h
+        r = math.exp(-u)
+        gap = away + reach * (r - 1.0)
+        left = -power * u - linear * (r - 1.0) - 0.5 * gap * gap + constant
+        left += log_bessel_and_ratio(bessel, log_z - u)[0]
+        while left > cut and u < 300.0:
+            left = _add_terms(
+                bessel, -u - h, -h, power, linear, away, reach, log_z, constant, sums
+            )
+            u += _TERMS * h
+        through, outward, inward = h * sums[0], h * sums[1] * mode, h * sums[2] / mode
+        out[i, 1] = -through / at if at > 0.0 else -outward / d * per_eps2
+        if at > _FAR * eps:
+            out[i, 2] = -eps * ((power - 1.0) * inward - rate * h * sums[3])
+        else:
+            out[i, 2] = (at * through - outward) / eps
+        out[i, 3] = through * (psi - log_mode) - h * sums[4]
+        out[i, 4] = -outward / rate
+
+
+@compiled_fast
+def place(tables: Tables, i: int, distance: Array, panel: Integers, position: Array) -> None:
+    """The panel of locality i in which each distance lies, and its position in [-1, 1] there;
+    INSIDE before the first edge, and OUTSIDE beyond the last.
+    """
+    shift, start, per_cell = tables.shift[i], tables.start[i], tables.per_cell[i]
+    n_cells, first_cell = tables.n_cells[i], tables.first_cell[i]
+    for j in range(len(distance)):
+        position[j] = (logarithm(distance[j] + shift) - start) * per_cell
+    for j in range(len(distance)):
+        x = position[j]
+        if not x > 0.0:
+            panel[j] = INSIDE
+        elif x >= n_cells:
+            panel[j] = OUTSIDE
+        else:
+            at = tables.panel_of[first_cell + np.int64(x)]
+            panel[j] = at
+            position[j] = (x - tables.left[at]) * tables.per_half[at] - 1.0
