@@ -140,23 +140,18 @@ def _arrays(*given: Array) -> list[Array]:
 
 
 def _split(every: Any) -> Iterator[tuple[Any, int]]:
-    return ((every, i) for i in range(len(every.shift)))
+    return ((every, i) for i in range(len(every.lead) - 1))
 
 
 def _table(every: Any, i: int, parameters: tuple[int, ...]) -> Table:
     """One locality's table, of those that the engine made."""
-    first, last = every.first_panel[i], every.first_panel[i + 1]
-    edges = np.append(every.left[first:last], every.n_cells[i]).astype(np.intp)
-    by_power = every.coefficients[first:last].transpose(2, 1, 0)  # (column, power, panel)
-    return Table(
-        float(every.shift[i]),
-        float(every.start[i]),
-        1.0 / float(every.per_cell[i]),
-        edges,
-        by_power[0],
-        by_power[1],
-        by_power[list(parameters)],
-    )
+    shift, start, per_cell, n_cells, _, first = every.lead[i]
+    panels = slice(int(first), int(every.lead[i + 1, -1]))
+    edges = np.append(every.panels[panels, 0], n_cells).astype(np.intp)
+    by_power = every.coefficients[panels].transpose(2, 1, 0)  # (column, power, panel)
+    own = by_power[list(parameters)]
+    cell = 1.0 / float(per_cell)
+    return Table(float(shift), float(start), cell, edges, by_power[0], by_power[1], own)
 
 
 def _positive(**parameters: Array) -> None:

@@ -257,7 +257,7 @@ class Evaluator:
         unit = np.ones(len(values))
         self.run(memory, unit, 1)
         risk, kl = float(memory.numbers[descent.RISK]), float(memory.numbers[descent.KL])
-        gradient = memory.gradient / self.nats
+        gradient = memory.vectors[descent.GRADIENT] / self.nats
         return Evaluation(risk + kl / self.nats, risk, kl, gradient)
 
     @property
@@ -278,7 +278,7 @@ class Evaluator:
             )  # fmt: skip
         status = descent.RUNNING
         for _ in range(budget):
-            found = self.evaluate(memory.trial * unit)
+            found = self.evaluate(memory.vectors[descent.TRIAL] * unit)
             memory.numbers[descent.RISK], memory.numbers[descent.KL] = found.risk, found.kl
             gradient = found.gradient * unit * self.nats
             status = int(descent.take(memory, found.value * self.nats, gradient))

@@ -243,7 +243,7 @@ def _descend(
         done = int(memory.counts[descent.STEPS])
         steps += done
         if memory.numbers[descent.BEST] < value:
-            value, best = float(memory.numbers[descent.BEST]), memory.best * unit
+            value, best = float(memory.numbers[descent.BEST]), memory.vectors[descent.LOWEST] * unit
         if message == "stopped":
             break
         if status == descent.STRAY:

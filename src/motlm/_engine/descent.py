@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array, Integers
-from .compile import compiled, compiled_fast, entry, inlined
+from .compile import compiled, compiled_fast, entry
 from .objective import (
     Setup,
     Vector,
@@ -31,17 +31,20 @@ __all__ = [
     "BEST",
     "CONVERGED",
     "EVALUATIONS",
+    "GRADIENT",
     "KL",
     "LIMIT",
+    "LOWEST",
     "MOST",
+    "POINT",
     "RISK",
     "RUNNING",
     "STEPS",
     "STRAY",
+    "TRIAL",
     "VALUE",
     "Memory",
     "advance",
-    "begin",
     "new_memory",
     "search",
     "take",
@@ -55,8 +58,13 @@ _LOOK_BACK = 10  # steps over which progress is measured
 # what a search counts and measures
 _PHASE, _PAIRS, _NEXT, STEPS, _TRIES, LIMIT, EVALUATIONS, _SINCE = 0, 1, 2, 3, 4, 5, 6, 7
 VALUE, _STEP, _TOL, _KEPT, BEST, RISK, KL = 0, 1, 2, 3, 4, 5, 6
+_PRODUCTS = 7  # from there on 1 / (step @ change) of each pair
+_VALUES = _PRODUCTS + _MEMORY  # and from there the values after the last steps
 _FIRST, _LINE, _EXPANDING = 0, 1, 2
 _FLAT, _ROUNDING = 1e-3, 1e-13  # gradient, and relative decrease in one step, that end a search
+# rows of the vectors: bounds, the point and its gradient, the direction, the point to be evaluated
+# next, one along the direction that will do with its gradient, and the lowest point seen
+_LOWER, _UPPER, POINT, GRADIENT, _DIRECTION, TRIAL, _KEPT_POINT, _KEPT_GRADIENT, LOWEST = range(9)
 
 
 class Memory(NamedTuple):
@@ -64,32 +72,17 @@ class Memory(NamedTuple):
 
     counts: Integers
     numbers: Array
-    lower: Array
-    upper: Array
-    point: Array
-    gradient: Array
-    direction: Array
-    trial: Array  # to be evaluated next
-    kept: Array  # a point along the direction that will do
-    kept_gradient: Array
-    best: Array  # the lowest point seen
-    steps: Array  # (pair, number)
-    changes: Array
-    per_product: Array  # 1 / (step @ change)
-    values: Array  # after the last steps
+    vectors: Array  # (which, number)
+    pairs: Array  # (2, pair, number): steps, and changes of the gradient
 
 
 def new_memory(start: Array, lower: Array, upper: Array, limit: int, tol: float) -> Memory:
-    p = len(start)
-    counts, numbers = np.zeros(8, dtype=np.int64), np.zeros(7)
+    counts, numbers = np.zeros(8, dtype=np.int64), np.zeros(_VALUES + _LOOK_BACK + 1)
     counts[LIMIT], numbers[_TOL], numbers[BEST] = limit, tol, np.inf
-    point = np.clip(start, lower, upper)
-    vectors = [np.zeros(p) for _ in range(5)]
-    return Memory(
-        counts, numbers, lower, upper, point, vectors[0], vectors[1], point.copy(), vectors[2],
-        vectors[3], point.copy(), np.zeros((_MEMORY, p)), np.zeros((_MEMORY, p)),
-        np.zeros(_MEMORY), np.zeros(_LOOK_BACK + 1),
-    )  # fmt: skip
+    vectors = np.zeros((9, len(start)))
+    vectors[_LOWER], vectors[_UPPER] = lower, upper
+    vectors[[POINT, TRIAL, LOWEST]] = np.clip(start, lower, upper)
+    return Memory(counts, numbers, vectors, np.empty((2, _MEMORY, len(start))))
 
 
 @compiled_fast
@@ -103,31 +96,33 @@ def _dot(a: Array, b: Array) -> float:
 @compiled
 def _aim(memory: Memory) -> None:
     """The next direction, by the two loops of L-BFGS, among the numbers that are free to move."""
-    point, gradient, direction = memory.point, memory.gradient, memory.direction
+    vectors, numbers = memory.vectors, memory.numbers
+    point, gradient, direction = vectors[POINT], vectors[GRADIENT], vectors[_DIRECTION]
+    steps, changes = memory.pairs[0], memory.pairs[1]
     p, pairs = len(point), memory.counts[_PAIRS]
     alpha = np.empty(_MEMORY)
     fixed = np.zeros(p, np.bool_)
     for i in range(p):
-        fixed[i] = (point[i] <= memory.lower[i] and gradient[i] > 0.0) or (
-            point[i] >= memory.upper[i] and gradient[i] < 0.0
+        fixed[i] = (point[i] <= vectors[_LOWER, i] and gradient[i] > 0.0) or (
+            point[i] >= vectors[_UPPER, i] and gradient[i] < 0.0
         )
         direction[i] = 0.0 if fixed[i] else -gradient[i]
     steepest = math.sqrt(_dot(direction, direction))
     for back in range(pairs):
         j = (memory.counts[_NEXT] - 1 - back) % _MEMORY
-        alpha[j] = memory.per_product[j] * _dot(memory.steps[j], direction)
+        alpha[j] = numbers[_PRODUCTS + j] * _dot(steps[j], direction)
         for i in range(p):
-            direction[i] -= alpha[j] * memory.changes[j, i]
+            direction[i] -= alpha[j] * changes[j, i]
     if pairs:
         j = (memory.counts[_NEXT] - 1) % _MEMORY
-        scale = 1.0 / (memory.per_product[j] * _dot(memory.changes[j], memory.changes[j]))
+        scale = 1.0 / (numbers[_PRODUCTS + j] * _dot(changes[j], changes[j]))
         for i in range(p):
             direction[i] *= scale
     for back in range(pairs - 1, -1, -1):
         j = (memory.counts[_NEXT] - 1 - back) % _MEMORY
-        beta = memory.per_product[j] * _dot(memory.changes[j], direction)
+        beta = numbers[_PRODUCTS + j] * _dot(changes[j], direction)
         for i in range(p):
-            direction[i] += (alpha[j] - beta) * memory.steps[j, i]
+            direction[i] += (alpha[j] - beta) * steps[j, i]
     for i in range(p):
         if fixed[i]:
             direction[i] = 0.0
@@ -138,7 +133,7 @@ def _aim(memory: Memory) -> None:
         for i in range(p):
             direction[i] = 0.0 if fixed[i] else -gradient[i]
         pairs, slope = 0, -steepest * steepest
-    memory.numbers[_STEP] = 1.0 if pairs else min(1.0, 1.0 / max(steepest, 1e-300))
+    numbers[_STEP] = 1.0 if pairs else min(1.0, 1.0 / max(steepest, 1e-300))
     memory.counts[_TRIES] = 0
     memory.counts[_PHASE] = _LINE
 
@@ -149,38 +144,38 @@ def _copy(source: Array, out: Array) -> None:
         out[i] = source[i]
 
 
-@inlined
-def _try(memory: Memory) -> None:
-    for i in range(len(memory.point)):
-        moved = memory.point[i] + memory.numbers[_STEP] * memory.direction[i]
-        memory.trial[i] = min(max(moved, memory.lower[i]), memory.upper[i])
+@compiled
+def _try(vectors: Array, step: float) -> None:
+    for i in range(vectors.shape[1]):
+        moved = vectors[POINT, i] + step * vectors[_DIRECTION, i]
+        vectors[TRIAL, i] = min(max(moved, vectors[_LOWER, i]), vectors[_UPPER, i])
 
 
 @compiled
-def _accept(memory: Memory, value: float, point: Array, gradient: Array) -> int:
-    """Take a step to a point; whether to go on."""
-    counts, numbers = memory.counts, memory.numbers
-    step, change = memory.steps[counts[_NEXT]], memory.changes[counts[_NEXT]]
-    for i in range(len(point)):
-        step[i] = point[i] - memory.point[i]
-        change[i] = gradient[i] - memory.gradient[i]
-        memory.point[i] = point[i]
-        memory.gradient[i] = gradient[i]
+def _accept(memory: Memory, value: float, gradient: Array) -> int:
+    """Take a step to the trial point; whether to go on."""
+    counts, numbers, vectors = memory.counts, memory.numbers, memory.vectors
+    step, change = memory.pairs[0, counts[_NEXT]], memory.pairs[1, counts[_NEXT]]
+    for i in range(len(gradient)):
+        step[i] = vectors[TRIAL, i] - vectors[POINT, i]
+        change[i] = gradient[i] - vectors[GRADIENT, i]
+        vectors[POINT, i] = vectors[TRIAL, i]
+        vectors[GRADIENT, i] = gradient[i]
     product = _dot(step, change)
     if product > 1e-12 * _dot(change, change) and product < math.inf:
-        memory.per_product[counts[_NEXT]] = 1.0 / product
+        numbers[_PRODUCTS + counts[_NEXT]] = 1.0 / product
         counts[_NEXT] = (counts[_NEXT] + 1) % _MEMORY
         counts[_PAIRS] = min(counts[_PAIRS] + 1, _MEMORY)
     before = numbers[VALUE]
     numbers[VALUE] = value
     counts[STEPS] += 1
     counts[_SINCE] += 1
-    size = len(memory.values)
-    memory.values[counts[STEPS] % size] = value
+    size = _LOOK_BACK + 1
+    numbers[_VALUES + counts[STEPS] % size] = value
     if before - value <= _ROUNDING * max(abs(before), abs(value), 1.0):
         return CONVERGED
     if counts[_SINCE] > _LOOK_BACK:
-        earlier = memory.values[(counts[STEPS] - _LOOK_BACK) % size]
+        earlier = numbers[_VALUES + (counts[STEPS] - _LOOK_BACK) % size]
         if earlier - value < numbers[_TOL] * abs(value):
             return CONVERGED
     if counts[STEPS] >= counts[LIMIT]:
@@ -188,54 +183,44 @@ def _accept(memory: Memory, value: float, point: Array, gradient: Array) -> int:
     return RUNNING
 
 
-@inlined
-def _is_flat(memory: Memory) -> bool:
-    """Whether the projected gradient is small everywhere."""
-    for i in range(len(memory.point)):
-        moved = min(max(memory.point[i] - memory.gradient[i], memory.lower[i]), memory.upper[i])
-        if abs(moved - memory.point[i]) > _FLAT:
-            return False
-    return True
-
-
 @compiled
 def _next(memory: Memory) -> int:
-    if _is_flat(memory):
+    """Set the next trial, unless the projected gradient is small everywhere."""
+    vectors = memory.vectors
+    flat = True
+    for i in range(vectors.shape[1]):
+        moved = vectors[POINT, i] - vectors[GRADIENT, i]
+        moved = min(max(moved, vectors[_LOWER, i]), vectors[_UPPER, i])
+        flat = flat and abs(moved - vectors[POINT, i]) <= _FLAT
+    if flat:
         return CONVERGED
     _aim(memory)
-    _try(memory)
+    _try(vectors, memory.numbers[_STEP])
     return RUNNING
-
-
-def begin(memory: Memory) -> None:
-    """Forget the pairs, and evaluate the point anew: for a search in other units."""
-    memory.counts[[_PHASE, _PAIRS, _SINCE]] = 0
-    memory.trial[:] = memory.point
 
 
 @compiled
 def advance(memory: Memory, value: float, gradient: Array) -> int:
     """Take the evaluation of the trial point, and set the next one."""
-    counts, numbers = memory.counts, memory.numbers
+    counts, numbers, vectors = memory.counts, memory.numbers, memory.vectors
     counts[EVALUATIONS] += 1
+    trial = vectors[TRIAL]
     finite = math.isfinite(value) and math.isfinite(_dot(gradient, gradient))
     if finite and value < numbers[BEST]:
         numbers[BEST] = value
-        _copy(memory.trial, memory.best)
+        _copy(trial, vectors[LOWEST])
     if counts[_PHASE] == _FIRST:
-        if not finite:
-            return STRAY
         numbers[VALUE] = value
-        memory.values[counts[STEPS] % len(memory.values)] = value
-        _copy(gradient, memory.gradient)
-        return _next(memory)
+        numbers[_VALUES + counts[STEPS] % (_LOOK_BACK + 1)] = value
+        _copy(gradient, vectors[GRADIENT])
+        return _next(memory) if finite else STRAY
     slope, after = 0.0, 0.0
-    for i in range(len(memory.point)):
-        moved = memory.trial[i] - memory.point[i]
-        slope += memory.gradient[i] * moved
+    for i in range(len(trial)):
+        moved = trial[i] - vectors[POINT, i]
+        slope += vectors[GRADIENT, i] * moved
         after += gradient[i] * moved
     expanding = counts[_PHASE] == _EXPANDING
-    back = False
+    accepted, back = True, False
     if expanding and not (finite and value < numbers[_KEPT]):
         back = True
     elif not finite or value > numbers[VALUE] + _ARMIJO * slope:
@@ -245,30 +230,30 @@ def advance(memory: Memory, value: float, gradient: Array) -> int:
             if finite:
                 shrink = min(max(-0.5 * slope / (value - numbers[VALUE] - slope), 0.1), 0.5)
             numbers[_STEP] *= shrink
-            _try(memory)
+            _try(vectors, numbers[_STEP])
             return RUNNING
         if counts[_PAIRS] == 0:
             return CONVERGED  # no further decrease, for rounding
         counts[_PAIRS] = 0
-        return _next(memory)
-    elif after < _WOLFE * slope and counts[_TRIES] < _EXPANSIONS * expanding + (not expanding):
+        accepted = False
+    elif after < _WOLFE * slope and counts[_TRIES] < (_EXPANSIONS if expanding else 1):
         counts[_PHASE] = _EXPANDING
         counts[_TRIES] += 1
         numbers[_KEPT] = value
-        _copy(memory.trial, memory.kept)
-        _copy(gradient, memory.kept_gradient)
+        _copy(trial, vectors[_KEPT_POINT])
+        _copy(gradient, vectors[_KEPT_GRADIENT])
         ahead = slope / (slope - after) if after > slope else 4.0
         numbers[_STEP] *= min(max(ahead, 2.0), 4.0)
-        _try(memory)
-        for i in range(len(memory.trial)):
-            if memory.trial[i] != memory.kept[i]:
+        _try(vectors, numbers[_STEP])
+        for i in range(len(trial)):
+            if trial[i] != vectors[_KEPT_POINT, i]:
                 return RUNNING
         back = True  # all are at their bounds
     if back:
         value = numbers[_KEPT]
-        _copy(memory.kept, memory.trial)
-        _copy(memory.kept_gradient, gradient)
-    status = _accept(memory, value, memory.trial, gradient)
+        _copy(vectors[_KEPT_POINT], trial)
+        _copy(vectors[_KEPT_GRADIENT], gradient)
+    status = _accept(memory, value, gradient) if accepted else RUNNING
     return status if status != RUNNING else _next(memory)
 
 
@@ -293,7 +278,7 @@ def search(
     values, partials = np.empty(len(unit)), np.empty(len(vector.template))
     for _ in range(budget):
         for i in range(len(unit)):
-            values[i] = memory.trial[i] * unit[i]
+            values[i] = memory.vectors[TRIAL, i] * unit[i]
         full = unpack(vector, setup.n, values)
         tables = tables_of(setup, bessel, full)
         if eliminate is None:

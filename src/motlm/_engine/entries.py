@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .._typing import Array
-from .compile import entry
+from .compile import compiled, entry
 from .objective import (
     Setup,
     Vector,
@@ -32,7 +34,7 @@ from .rows import (
     solve_models,
 )
 from .special import digamma, exponential, log_bessel_and_ratio, logarithm, normal, trigamma
-from .tables import N_POWERS, Tables, theta, upsilon
+from .tables import FIRST_PANEL, N_POWERS, PER_CELL, SHIFT, START, Tables, theta, upsilon
 
 __all__ = [
     "all_tables",
@@ -89,13 +91,12 @@ def upsilon_tables(
 @entry
 def half_distances(tables: Tables) -> Array:
     """The distance at which each membership falls through 1/2; 0 where it never reaches 1/2."""
-    n = len(tables.shift)
+    n = len(tables.lead) - 1
     found = np.zeros(n)
     for i in range(n):
-        first, last = tables.first_panel[i], tables.first_panel[i + 1]
+        lead = tables.lead[i]
+        first, last = int(lead[FIRST_PANEL]), int(tables.lead[i + 1, FIRST_PANEL])
         if first == last or _at(tables, first, -1.0) <= 0.5:
-            low = tables.start[i] if first < last and _at(tables, first, -1.0) == 0.5 else 0.0
-            found[i] = max(np.exp(low) - tables.shift[i], 0.0) if low != 0.0 else 0.0
             continue
         panel = first
         while panel + 1 < last and _at(tables, panel + 1, -1.0) > 0.5:
@@ -107,13 +108,12 @@ def half_distances(tables: Tables) -> Array:
                 low = middle
             else:
                 high = middle
-        cell = tables.left[panel] + (0.5 * (low + high) + 1.0) / tables.per_half[panel]
-        x = tables.start[i] + cell / tables.per_cell[i]
-        found[i] = max(np.exp(x) - tables.shift[i], 0.0)
+        cell = tables.panels[panel, 0] + (0.5 * (low + high) + 1.0) / tables.panels[panel, 1]
+        found[i] = max(math.exp(lead[START] + cell / lead[PER_CELL]) - lead[SHIFT], 0.0)
     return found
 
 
-@entry
+@compiled
 def _at(tables: Tables, panel: int, x: float) -> float:
     value = tables.coefficients[panel, N_POWERS - 1, 0]
     for power in range(N_POWERS - 2, -1, -1):

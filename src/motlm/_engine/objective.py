@@ -151,45 +151,31 @@ def pack_gradient(vector: Vector, n: int, full: Array, partials: Array) -> Array
     return gradient
 
 
-@compiled
-def _reach(setup: Setup, fields: Fields) -> tuple[Array, Array]:
-    """Quantiles of the radii, at which tables begin and end."""
-    low, high = np.empty(setup.n), np.empty(setup.n)
-    for i in range(setup.n):
-        first, last = edges_of(fields.radius_shape[i], setup.quantiles)
-        low[i], high[i] = first / fields.radius_rate[i], last / fields.radius_rate[i]
-    return low, high
-
-
-@compiled
-def tables_of_given(setup: Setup, full: Array) -> Tables:
-    """The memberships as functions of the distance from given centers."""
-    fields = fields_of(full, setup.n, setup.n_coordinates, setup.d)
-    low, high = _reach(setup, fields)
-    return theta(fields.radius_shape, fields.radius_rate, low, high)
-
-
-@compiled
-def tables_of_learned(setup: Setup, bessel: Array, full: Array) -> Tables:
-    """The memberships as functions of the distance from the means of learned centers."""
-    fields = fields_of(full, setup.n, setup.n_coordinates, setup.d)
-    low, high = _reach(setup, fields)
-    return upsilon(
-        setup.n_coordinates, bessel, fields.center_scale, fields.radius_shape, fields.radius_rate,
-        low, high,
-    )  # fmt: skip
-
-
 def tables_of(setup: Setup, bessel: Array | None, full: Array) -> Tables:
-    """The memberships, in compiled functions; which of the two is known when they are compiled."""
+    """The memberships as functions of the distance, in compiled functions: from learned centers, or
+    from given ones where bessel is None. Which of them is known when they are compiled.
+    """
     raise NotImplementedError
 
 
 @overload(tables_of, strict=False)
 def _tables_of(setup: Any, bessel: Any, full: Any) -> Any:
-    if isinstance(bessel, NoneType):
-        return lambda setup, bessel, full: tables_of_given(setup, full)
-    return lambda setup, bessel, full: tables_of_learned(setup, bessel, full)
+    given = isinstance(bessel, NoneType)
+
+    def make(setup, bessel, full):  # type: ignore[no-untyped-def]
+        fields = fields_of(full, setup.n, setup.n_coordinates, setup.d)
+        low, high = np.empty(setup.n), np.empty(setup.n)
+        for i in range(setup.n):
+            first, last = edges_of(fields.radius_shape[i], setup.quantiles)
+            low[i], high[i] = first / fields.radius_rate[i], last / fields.radius_rate[i]
+        if given:
+            return theta(fields.radius_shape, fields.radius_rate, low, high)
+        return upsilon(
+            setup.n_coordinates, bessel, fields.center_scale, fields.radius_shape,
+            fields.radius_rate, low, high,
+        )  # fmt: skip
+
+    return make
 
 
 @compiled

@@ -280,7 +280,7 @@ def add_sums(
 
     Where rows lie may be known already.
     """
-    n, d = len(tables.shift), models.coef.shape[1]
+    n, d = (len(tables.lead) - 1), models.coef.shape[1]
     n_coordinates = models.center.shape[1]
     at = 1
     by_center = out[at : at + n * n_coordinates].reshape(n, n_coordinates)
@@ -400,7 +400,7 @@ def add_moments(
     """What the best models of the squared loss are solved from, added to out; and where the rows
     lie, into located.
     """
-    n, d = len(tables.shift), data.features.shape[1]
+    n, d = (len(tables.lead) - 1), data.features.shape[1]
     size = (n + 1) * (d + 1)
     gram = out[: size * (d + 1)].reshape(n + 1, d + 1, d + 1)
     moment = out[size * (d + 1) : size * (d + 2)].reshape(n + 1, d + 1)

@@ -27,11 +27,16 @@ from .special import (
 )
 
 __all__ = [
+    "FIRST_PANEL",
     "INSIDE",
     "NEGLIGIBLE",
+    "N_CELLS",
     "N_COLUMNS",
     "N_POWERS",
     "OUTSIDE",
+    "PER_CELL",
+    "SHIFT",
+    "START",
     "Constants",
     "Tables",
     "constants",
@@ -46,6 +51,7 @@ NEGLIGIBLE = 1e-11  # probability left out at each end of a table
 _NODES = 16  # Chebyshev nodes in each panel of a table
 # width of a panel, in units of the local length; tuned: value error < 2e-10 over LIMITS
 _PANEL = 3.0
+_MOST = 800  # panels of a table; of theta with a shape of 0.01 there are so many
 _CELLS = 8  # cells in the narrowest panel; the others are rounded to whole cells
 N_POWERS = _NODES + 1
 N_COLUMNS = 5  # value, slope in D^2 / 2, partials in center_scale, radius_shape and radius_rate
@@ -76,16 +82,13 @@ class Tables(NamedTuple):
     (x - start) per_cell.
     """
 
-    shift: Array  # (n_localities,), like the next four
-    start: Array
-    per_cell: Array
-    n_cells: Integers
-    first_cell: Integers
+    lead: Array  # (n_localities, 6): SHIFT, START, PER_CELL, N_CELLS, FIRST_CELL, FIRST_PANEL
     panel_of: Integers  # (cell,)
-    left: Array  # (panel,), in cells
-    per_half: Array  # (panel,), two over its width in cells
+    panels: Array  # (panel, 2): its left edge in cells, and two over its width in cells
     coefficients: Array  # (panel, power, column)
-    first_panel: Integers  # (n_localities + 1,)
+
+
+SHIFT, START, PER_CELL, N_CELLS, FIRST_CELL, FIRST_PANEL = range(6)
 
 
 def constants(n_coordinates: int) -> Constants:
@@ -122,17 +125,18 @@ def _walk(low: float, high: float, smoothing: float, shape: float, rate: float) 
     bend = max(shape, 1.0) / rate
     shift = max(smoothing / curl, 1e-290)
     end = math.log(high + shift)
-    found = [math.log(low + shift)]
-    while found[-1] < end:
-        at = math.exp(found[-1])
+    found = np.empty(_MOST + 2)
+    found[0], count = math.log(low + shift), 0
+    while found[count] < end and count < _MOST:
+        at = math.exp(found[count])
         length = math.hypot(smoothing, curl * min(at - shift, bend))
-        found.append(found[-1] + math.log1p(_PANEL * length / at))
-    stretch = (end - found[0]) / (found[-1] - found[0])  # so that the last panel ends at high
-    walk = np.empty(len(found) + 1)
-    for i in range(len(found)):
-        walk[i] = found[0] + stretch * (found[i] - found[0])
-    walk[-1] = shift
-    return walk
+        found[count + 1] = found[count] + math.log1p(_PANEL * length / at)
+        count += 1
+    stretch = (end - found[0]) / (found[count] - found[0])  # so that the last panel ends at high
+    for i in range(1, count + 1):
+        found[i] = found[0] + stretch * (found[i] - found[0])
+    found[count + 1] = shift
+    return found[: count + 2]
 
 
 @compiled
@@ -141,43 +145,33 @@ def _lay(
 ) -> Tables:
     """Panels for each locality; the coefficients are not yet computed."""
     n = len(shape)
-    shift, start, per_cell = np.empty(n), np.empty(n), np.empty(n)
-    n_cells, first_cell = np.empty(n, np.int64), np.empty(n, np.int64)
-    first_panel = np.zeros(n + 1, np.int64)
-    every = []
-    total = 0
+    lead = np.empty((n + 1, 6))
+    edges = np.empty((n, _MOST + 1), np.int64)
+    n_panels, n_cells = 0, 0
     for i in range(n):
         walk = _walk(low[i], high[i], smoothing[i], shape[i], rate[i])
-        n_panels = len(walk) - 2
+        own = len(walk) - 2
         narrowest = math.inf
-        for j in range(n_panels):
+        for j in range(own):
             narrowest = min(narrowest, walk[j + 1] - walk[j])
-        cell = narrowest / _CELLS
-        whole = np.empty(n_panels + 1, np.int64)
-        for j in range(n_panels + 1):
-            whole[j] = int(math.floor((walk[j] - walk[0]) / cell + 0.5))
-        shift[i], start[i] = walk[-1], walk[0]
-        per_cell[i] = whole[-1] / (walk[n_panels] - walk[0])
-        n_cells[i], first_cell[i] = whole[-1], total
-        first_panel[i + 1] = first_panel[i] + n_panels
-        total += whole[-1]
-        every.append(whole)
-    n_panels = first_panel[n]
-    panel_of = np.empty(total, np.int32)
-    left, per_half = np.empty(n_panels), np.empty(n_panels)
+        for j in range(own + 1):
+            edges[i, j] = int(math.floor((walk[j] - walk[0]) * _CELLS / narrowest + 0.5))
+        lead[i, SHIFT], lead[i, START] = walk[-1], walk[0]
+        lead[i, PER_CELL] = edges[i, own] / (walk[own] - walk[0])
+        lead[i, N_CELLS], lead[i, FIRST_CELL] = edges[i, own], n_cells
+        lead[i, FIRST_PANEL] = n_panels
+        n_panels += own
+        n_cells += edges[i, own]
+    lead[n, FIRST_PANEL], lead[n, FIRST_CELL] = n_panels, n_cells
+    panel_of, panels = np.empty(n_cells, np.int32), np.empty((n_panels, 2))
     for i in range(n):
-        whole = every[i]
-        for j in range(len(whole) - 1):
-            panel = first_panel[i] + j
-            left[panel] = whole[j]
-            per_half[panel] = 2.0 / (whole[j + 1] - whole[j])
-            for c in range(whole[j], whole[j + 1]):
-                panel_of[first_cell[i] + c] = panel
-    coefficients = np.empty((n_panels, N_POWERS, N_COLUMNS))
-    return Tables(
-        shift, start, per_cell, n_cells, first_cell, panel_of, left, per_half, coefficients,
-        first_panel,
-    )  # fmt: skip
+        first = int(lead[i, FIRST_PANEL])
+        for panel in range(first, int(lead[i + 1, FIRST_PANEL])):
+            left, right = edges[i, panel - first], edges[i, panel - first + 1]
+            panels[panel, 0], panels[panel, 1] = left, 2.0 / (right - left)
+            for c in range(left, right):
+                panel_of[int(lead[i, FIRST_CELL]) + c] = panel
+    return Tables(lead, panel_of, panels, np.empty((n_panels, N_POWERS, N_COLUMNS)))
 
 
 @compiled_fast
@@ -216,8 +210,9 @@ def _join(coefficients: Array, first: int, last: int) -> None:
 @compiled
 def _middle(tables: Tables, i: int, panel: int) -> tuple[float, float]:
     """x in the middle of a panel, and half its width."""
-    half = 1.0 / (tables.per_half[panel] * tables.per_cell[i])
-    return tables.start[i] + tables.left[panel] / tables.per_cell[i] + half, half
+    per_cell = tables.lead[i, PER_CELL]
+    half = 1.0 / (tables.panels[panel, 1] * per_cell)
+    return tables.lead[i, START] + tables.panels[panel, 0] / per_cell + half, half
 
 
 @compiled
@@ -231,12 +226,13 @@ def theta(shape: Array, rate: Array, low: Array, high: Array) -> Tables:
     for i in range(n):
         k, t = shape[i], rate[i]
         peak, psi, log_rate = log_gamma_peak(k), digamma(k), math.log(t)
-        for panel in range(tables.first_panel[i], tables.first_panel[i + 1]):
+        first, last = int(tables.lead[i, FIRST_PANEL]), int(tables.lead[i + 1, FIRST_PANEL])
+        for panel in range(first, last):
             middle, half = _middle(tables, i, panel)
             for node in range(_NODES):
                 x = middle + half * _X[node]
                 shifted = math.exp(x)
-                distance = max(shifted - tables.shift[i], 1e-300)
+                distance = max(shifted - tables.lead[i, SHIFT], 1e-300)
                 ratio = t * distance / k
                 log_ratio = math.log(ratio)
                 # D times the density of the radius there
@@ -246,7 +242,7 @@ def theta(shape: Array, rate: Array, low: Array, high: Array) -> Tables:
                 values[node, 3] = -by_x * (log_ratio + math.log(k) - psi)
                 values[node, 4] = -density / t
             _fit_panel(values, half, tables.coefficients[panel])
-        _join(tables.coefficients, tables.first_panel[i], tables.first_panel[i + 1])
+        _join(tables.coefficients, first, last)
     return tables
 
 
@@ -269,17 +265,18 @@ def upsilon(
     values, work = np.empty((_NODES, N_COLUMNS)), np.empty((2, _NODES))
     shifted, distance = np.empty(_NODES), np.empty(_NODES)
     for i in range(n):
-        for panel in range(tables.first_panel[i], tables.first_panel[i + 1]):
+        first, last = int(tables.lead[i, FIRST_PANEL]), int(tables.lead[i + 1, FIRST_PANEL])
+        for panel in range(first, last):
             middle, half = _middle(tables, i, panel)
             for node in range(_NODES):
                 shifted[node] = math.exp(middle + half * _X[node])
-                distance[node] = max(shifted[node] - tables.shift[i], 0.0)
+                distance[node] = max(shifted[node] - tables.lead[i, SHIFT], 0.0)
             _fluxes(n_coordinates, bessel, distance, scale[i], shape[i], rate[i], work, values)
             for node in range(_NODES):
                 values[node, 0] = values[node, 1] * distance[node] * shifted[node]
                 values[node, 3] *= shifted[node]
             _fit_panel(values, half, tables.coefficients[panel])
-        _join(tables.coefficients, tables.first_panel[i], tables.first_panel[i + 1])
+        _join(tables.coefficients, first, last)
     return tables
 
 
@@ -400,8 +397,9 @@ def place(tables: Tables, i: int, distance: Array, panel: Integers, position: Ar
     """The panel of locality i in which each distance lies, and its position in [-1, 1] there;
     INSIDE before the first edge, and OUTSIDE beyond the last.
     """
-    shift, start, per_cell = tables.shift[i], tables.start[i], tables.per_cell[i]
-    n_cells, first_cell = tables.n_cells[i], tables.first_cell[i]
+    lead = tables.lead[i]
+    shift, start, per_cell = lead[SHIFT], lead[START], lead[PER_CELL]
+    n_cells, first_cell = lead[N_CELLS], int(lead[FIRST_CELL])
     for j in range(len(distance)):
         position[j] = (logarithm(distance[j] + shift) - start) * per_cell
     for j in range(len(distance)):
@@ -413,4 +411,4 @@ def place(tables: Tables, i: int, distance: Array, panel: Integers, position: Ar
         else:
             at = tables.panel_of[first_cell + np.int64(x)]
             panel[j] = at
-            position[j] = (x - tables.left[at]) * tables.per_half[at] - 1.0
+            position[j] = (x - tables.panels[at, 0]) * tables.panels[at, 1] - 1.0
