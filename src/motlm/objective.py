@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -362,6 +362,8 @@ def _setup(
     from ._engine.objective import Setup
 
     rows, prior = objective.rows, objective.prior
+    if not objective.geometry.learned:  # given centers have no prior, nor its width
+        prior = replace(prior, center=0.0)
     heavy = objective.inverse_temperature * objective.total_weight > _HEAVY or bool(
         (rows.features_norm2 > _HEAVY).any()
     )
