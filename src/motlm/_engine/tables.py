@@ -404,11 +404,12 @@ def place(tables: Tables, i: int, distance: Array, panel: Integers, position: Ar
         position[j] = (logarithm(distance[j] + shift) - start) * per_cell
     for j in range(len(distance)):
         x = position[j]
-        if not x > 0.0:
+        if not x > -0.5:
             panel[j] = INSIDE
         elif x >= n_cells:
             panel[j] = OUTSIDE
         else:
+            x = max(x, 0.0)  # where a table begins at 0, a row there lies in it, but for rounding
             at = tables.panel_of[first_cell + np.int64(x)]
             panel[j] = at
             position[j] = (x - tables.panels[at, 0]) * tables.panels[at, 1] - 1.0
