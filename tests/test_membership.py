@@ -6,7 +6,9 @@ from reference.membership_accuracy import RECORDS, errors
 from scipy.integrate import quad
 from scipy.stats import gamma, ncx2
 
-from motlm.lookup import Lookup, half_distance
+from motlm.geometry import GivenCenters, LearnedBalls, radii
+from motlm.lookup import half_distance
+from motlm.losses import Squared
 from motlm.membership import (
     LIMITS,
     theta,
@@ -16,7 +18,10 @@ from motlm.membership import (
     upsilon_and_partials,
     upsilon_tables,
 )
+from motlm.objective import Evaluator, Objective, locate
+from motlm.posterior import FIELDS, Packing, Posterior, Prior
 from motlm.reproduction import upsilon_qmc
+from motlm.rows import Rows
 
 
 def test_reference_covers_the_range() -> None:
@@ -189,59 +194,115 @@ def test_tables_of_several_localities_are_those_of_each(d: int, rng: np.random.G
     assert upsilon_tables(d, *(np.empty(0),) * 3) == theta_tables(*(np.empty(0),) * 2) == []
 
 
+def balls(rng: np.random.Generator, d: int, n: int, learned: bool) -> Posterior:
+    """Localities of all sorts around 0."""
+    shape = log_uniform(rng, 0.5, 1e5, n)
+    return Posterior(
+        center=np.zeros((n, d)),
+        center_scale=log_uniform(rng, 1e-3, 2, n) if learned else np.zeros(n),
+        radius_shape=shape,
+        radius_rate=shape / log_uniform(rng, 0.1, 10, n),
+        coef=np.zeros((n + 1, d)),
+        coef_scale=np.ones(n + 1),
+        intercept=rng.normal(size=n + 1),
+        intercept_scale=np.ones(n + 1),
+    )
+
+
+def rows_at(distance: np.ndarray, d: int, y: np.ndarray, weight: np.ndarray, n: int) -> Rows:
+    """Rows at these distances from 0."""
+    X = np.zeros((len(distance), d), dtype=distance.dtype)
+    X[:, 0] = distance
+    types = (X, y.astype(X.dtype), weight.astype(X.dtype))
+    return Rows.of(*types, np.repeat(distance[:, None], n, axis=1))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_look_up_what_the_tables_hold(dtype, rng: np.random.Generator) -> None:
-    """The cubics that rows use agree with the tables, at and beyond both ends too."""
+@pytest.mark.parametrize("geometry", [GivenCenters(), LearnedBalls()], ids=lambda one: one.kind)
+def test_rows_look_up_what_the_tables_hold(geometry, dtype, rng: np.random.Generator) -> None:
+    """What the engine gives rows agrees with the tables, at and beyond both ends too."""
     exact = dtype == np.float64
     for d in (1, 3, 20):
-        scale, shape, radius = (
-            log_uniform(rng, 1e-3, 2, 5),
-            log_uniform(rng, 0.5, 1e5, 5),
-            log_uniform(rng, 0.1, 10, 5),
+        q = balls(rng, d, 5, geometry.learned)
+        tables = geometry.tables(q)
+        ends = np.array([table.reach for table in tables])
+        inside = np.multiply.outer(ends, rng.uniform(0, 1.1, size=100)).ravel()
+        distance = np.concatenate([[0.0, 1e-9], inside, ends, 1e3 * ends]).astype(dtype)
+        ones = np.ones(len(distance))
+        objective = Objective(
+            Squared(), geometry, Prior(), rows_at(distance, d, ones, ones, 5), 1.0
         )
-        for tables in (
-            upsilon_tables(d, scale, shape, shape / radius),
-            theta_tables(shape, shape / radius),
-        ):
-            lookup = Lookup.of(tables, dtype)
-            reach = np.array([[table.reach] for table in tables])
-            distance = np.concatenate(
-                [reach * rng.uniform(0, 1.1, size=(5, 300)), 0 * reach, reach, 1e3 * reach], axis=1
-            )
-            if not exact:
-                distance = distance.astype(np.float32).astype(float)
-            place = lookup.place(distance.astype(dtype))
-            value, slope = lookup.look_up(lookup.value, place), lookup.look_up(lookup.slope, place)
-            assert value.dtype == slope.dtype == dtype
-            for i, table in enumerate(tables):
-                at = table.place(distance[i])
-                np.testing.assert_allclose(
-                    value[i], table.look_up(table.value, at), atol=1e-9 if exact else 2e-2
-                )
-                if exact:
-                    expected = table.look_up(table.slope, at) * np.maximum(distance[i], 1e-3)
-                    np.testing.assert_allclose(
-                        slope[i] * np.maximum(distance[i], 1e-3), expected, atol=1e-6
-                    )
+        evaluator = Evaluator(objective, Packing(q, ()), eliminated=True)
+        _, located, _ = evaluator._prepare(np.empty(0))
+        for i, table in enumerate(tables):
+            expected = table.look_up(table.value, table.place(distance.astype(float)))
+            np.testing.assert_allclose(located.omega[i], expected, atol=1e-9 if exact else 2e-2)
+        if exact:
+            found = locate(geometry, q, objective.rows).omega
+            np.testing.assert_allclose(found, located.omega, atol=1e-9)
 
 
-def test_parameter_sums_are_the_transpose_of_look_up(rng: np.random.Generator) -> None:
-    tables = upsilon_tables(
-        4, np.array([0.3, 0.01]), np.array([30.0, 900.0]), np.array([20.0, 700.0])
-    )
-    lookup = Lookup.of(tables)
-    D, factor = rng.uniform(0, 3, size=(2, 200)), rng.normal(size=(2, 200))
-    sums = lookup.parameter_sums(lookup.moments(lookup.place(D.copy()), factor.copy()))
-    for i, table in enumerate(tables):
-        expected = [
-            factor[i] @ table.look_up(coefficients, table.place(D[i]))
-            for coefficients in table.parameters
-        ]
-        size = [
-            np.abs(factor[i]) @ np.abs(table.look_up(coefficients, table.place(D[i])))
-            for coefficients in table.parameters
-        ]
-        np.testing.assert_allclose(sums[:, i] / size, np.array(expected) / size, atol=1e-8)
+def test_a_row_at_the_mean_of_a_learned_center() -> None:
+    """A search begins with centers at rows; in many dimensions even these lie outside more often
+    than not.
+    """
+    one, two = np.ones(1), np.ones(2)
+    for d, scale, shape, rate in ((20, 0.5, 30.0, 20.0), (3, 0.15, 25.0, 12.0), (1, 2.0, 0.5, 9.0)):
+        center = np.full((1, d), 0.7)
+        q = Posterior(
+            center, scale * one, shape * one, rate * one, np.zeros((2, d)), two,
+            np.array([2.0, 0.0]), two,
+        )  # fmt: skip
+        objective = Objective(Squared(), LearnedBalls(), Prior(), Rows.of(center, 0 * one), 1.0)
+        # E s^2 is 4 more inside than outside
+        rest = objective.rows.features_norm2[0] + 1.0
+        expected = rest + 4.0 * float(upsilon(0.0, d, scale, shape, rate))
+        assert objective.gibbs_risk(q) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_sums_over_rows_are_of_what_the_tables_hold(
+    learned: bool, rng: np.random.Generator
+) -> None:
+    """Partials of the risk, from those of memberships at each row: with constant models the partial
+    in omega_i is l_i - l_ext prod_j (1 - omega_j).
+    """
+    geometry = LearnedBalls() if learned else GivenCenters()
+    for d in (1, 4):
+        q = balls(rng, d, 2, learned)
+        prior = Prior(**{name: getattr(q, name) for name in FIELDS if name[:6] != "center"})
+        distance = np.concatenate([[0.0], rng.uniform(0, 1.2 * radii(geometry, q).max(), 200)])
+        y, weight = rng.normal(size=201), rng.uniform(0.5, 2, size=201)
+        rows = rows_at(distance, d, y, weight, 2)
+        objective = Objective(Squared(), geometry, prior, rows, 1e12)  # hardly any divergence
+        _, found = objective.value_and_gradient(q)
+        loss = (q.intercept[:, None] - y) ** 2 + rows.features_norm2 + 1.0
+        tables = geometry.tables(q)
+        omega = locate(geometry, q, rows).omega
+        for i, table in enumerate(tables):
+            place = table.place(distance)
+            factor = weight * (loss[i] - loss[2] * (1 - omega[1 - i])) / weight.sum()
+            names = ("center_scale", "radius_shape", "radius_rate")[not learned :]
+            for name, coefficients in zip(names, table.parameters, strict=True):
+                partial = table.look_up(coefficients, place)
+                size = np.abs(factor).sum() * np.abs(partial).max()
+                computed = getattr(found, name)[i]
+                assert computed / size == pytest.approx(factor @ partial / size, abs=1e-8), name
+            if learned:  # d/dc of omega(|c - x|) is slope (c - x)
+                slope = table.look_up(table.slope, place)
+                size = np.abs(factor).sum() * np.abs(distance * slope).max()
+                expected = -(factor * distance) @ slope
+                assert found.center[i, 0] / size == pytest.approx(expected / size, abs=1e-8)
+                np.testing.assert_allclose(found.center[i, 1:], 0.0, atol=1e-12)
+
+
+def test_radii_are_where_the_tables_fall_through_one_half(rng: np.random.Generator) -> None:
+    for geometry in (GivenCenters(), LearnedBalls()):
+        for d in (1, 4, 40):
+            q = balls(rng, d, 6, geometry.learned)
+            expected = [half_distance(table) for table in geometry.tables(q)]
+            np.testing.assert_allclose(radii(geometry, q), expected, rtol=1e-9, atol=1e-11)
+    assert radii(LearnedBalls(), balls(rng, 2, 0, True)).shape == (0,)
 
 
 @pytest.mark.parametrize(
