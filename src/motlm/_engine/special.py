@@ -137,7 +137,7 @@ def log_gamma_peak(k: float) -> float:
 
 
 BESSEL_PER_UNIT = 32
-BESSEL_BEGIN = -18.0  # ln z; below, both functions are constant, to 1e-8
+BESSEL_BEGIN = -34.0  # ln z; below, both functions are constant, to 1e-15
 _BESSEL_END = 42.0
 _BESSEL_DEGREE = 5
 
