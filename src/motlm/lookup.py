@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from ._typing import Array, Integers
+from ._typing import Array, Booleans, Integers
 from .limits import flush_to_zero
 
 __all__ = ["Place", "Table", "half_distance", "memberships"]
@@ -34,7 +34,7 @@ class Table:
     `value` holds the membership, `slope` its derivative with respect to D^2 / 2 (finite at D = 0),
     `parameters` its partials with respect to the locality's own parameters; all as (power, panel)
     coefficients of the position in the panel. Below the first edge and above the last one the
-    membership is constant to within 1e-13. The edges are whole multiples of one width, so that a
+    membership is constant to within 1e-11. The edges are whole multiples of one width, so that a
     panel is found without a search.
     """
 
@@ -56,6 +56,11 @@ class Table:
         panel = np.searchsorted(self.edges[1:-1], x, side="right")
         left, width = self.edges[:-1][panel], np.diff(self.edges)[panel]
         return Place(panel, np.clip(2.0 * (x - left) / width - 1.0, -1.0, 1.0))
+
+    def varies_at(self, distance: Array) -> Booleans:
+        """Whether a distance lies between the edges; elsewhere all partials are 0."""
+        x = (np.log(distance + self.shift) - self.start) / self.cell
+        return np.asarray((x > -0.5) & (x < self.edges[-1]))  # the first may be at 0
 
     @flush_to_zero
     def look_up(self, coefficients: Array, place: Place) -> Array:

@@ -228,7 +228,8 @@ def theta_and_partials(distance: ArrayLike, shape: ArrayLike, rate: ArrayLike) -
     by_shape = np.empty(D.shape)
     for one, where in _groups(k, t):
         [table] = theta_tables(*(np.array([value]) for value in one))
-        by_shape[where] = table.look_up(table.parameters[0], table.place(D[where]))
+        found = table.look_up(table.parameters[0], table.place(D[where]))
+        by_shape[where] = np.where(table.varies_at(D[where]), found, 0.0)
     with np.errstate(invalid="ignore"):
         by_rate = np.where(D > 0, -density * D / t, 0.0)
     return ThetaPartials(np.asarray(gammaincc(k, t * D)), -density, by_shape, by_rate)
@@ -306,11 +307,13 @@ def upsilon_and_partials(
         [table] = upsilon_tables(n_features, *(np.array([value]) for value in one))
         place = table.place(D[where])
         value[where] = table.look_up(table.value, place)
-        by_distance[where] = table.look_up(table.slope, place) * D[where]
+        varies = table.varies_at(D[where])
+        slope = table.look_up(table.slope, place)
+        by_distance[where] = np.where(varies, slope, 0.0) * np.where(varies, D[where], 0.0)
         for result, coefficients in zip(
             (by_scale, by_shape, by_rate), table.parameters, strict=True
         ):
-            result[where] = table.look_up(coefficients, place)
+            result[where] = np.where(varies, table.look_up(coefficients, place), 0.0)
     return UpsilonPartials(value, by_distance, by_scale, by_shape, by_rate)
 
 
