@@ -51,7 +51,7 @@ def test_partials_match_differences(loss: Loss, rng: np.random.Generator) -> Non
 def test_worked_cases() -> None:
     one = np.ones(1)
     assert ZeroOne().value_and_partials(one, 0 * one, one).value[0] == 0.5
-    assert ZeroOne().value_and_partials(one, 50 * one, one).value[0] == 0.0
+    assert 0.0 <= ZeroOne().value_and_partials(one, 50 * one, one).value[0] < 1e-290
     assert ZeroOne().value_and_partials(-one, 50 * one, one).value[0] == 1.0
     assert Squared().value_and_partials(2 * one, 5 * one, 0.25 * one).value[0] == 9.25
     assert OffBy(2.0).value_and_partials(2 * one, 2 * one, one).value[0] == pytest.approx(

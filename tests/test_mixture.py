@@ -74,16 +74,10 @@ class Band:
         mean = posterior.coef @ rows.features.T + posterior.intercept[:, None]
         return mean, np.array(rows.distance.T, order="C")
 
-    def partials(self, posterior, rows, by_score):
-        return {"coef": by_score @ rows.features, "center": np.zeros_like(posterior.center)}
-
-    def kl_and_partials(self, posterior, prior):
-        return 0.0, {}
-
     def place(self, rows, n, rng):
         return {"center": self.points, "center_scale": np.zeros(n)}, rows.distance.T
 
-    def candidate(self, rows, row, radius_share):
+    def candidate(self, rows, row, radius):
         raise NotImplementedError
 
     def unlike(self, one, other, distance):
