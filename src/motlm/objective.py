@@ -159,9 +159,51 @@ class Objective:
     block: int = BLOCK
     combination: Combination = SUM
 
-    @cached_property
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_setups"}
+
+    @property
+    def many(self) -> bool:
+        """Whether its rows are so many that they are handed out in blocks."""
+        return len(self.rows) > _MANY * _block(self.block, self.prior.n_localities)
+
+    @property
     def total_weight(self) -> float:
-        return float(self.rows.weight.sum())
+        return self.rows.total_weight
+
+    @cached_property
+    def _setups(self) -> dict[tuple[int, ...], Any]:
+        return {}
+
+    def setup(self, n: int, n_coordinates: int, d: int, block: int) -> Any:
+        """What the engine needs beside the rows and the vector, for posteriors of this shape."""
+        from ._engine import objective as engine
+        from ._engine import tables
+
+        known = self._setups.get((n, n_coordinates, d, block))
+        if known is not None:
+            return known
+        rows = self.rows
+        heavy = max(self.inverse_temperature * self.total_weight, rows.largest_norm2) > _HEAVY
+        made = engine.Setup(
+            self.geometry.learned,
+            rows.coordinates is rows.features,
+            self.loss.code,
+            float(self.loss.tolerance),
+            self.combination.code,
+            float(self.inverse_temperature),
+            self.total_weight,
+            n,
+            n_coordinates,
+            d,
+            heavy,
+            FREE_SCALES[1],
+            block,
+            tables.constants(n_coordinates).quantiles,
+            flatten(self.prior, n, n_coordinates, d),
+        )
+        self._setups[n, n_coordinates, d, block] = made
+        return made
 
     def evaluate(self, posterior: Posterior) -> Evaluation:
         """With its partials in all fields, one after another."""
@@ -242,8 +284,8 @@ class Evaluator:
         constants = tables.constants(n_coordinates)
         self.bessel = constants.bessel if objective.geometry.learned else None
         self.eliminate = True if eliminated else None
-        block = max(min(objective.block, _AT_ONCE // (n + 1)), min(objective.block, _SMALLEST_BLOCK))
-        self.setup = _setup(objective, n, n_coordinates, d, block, constants.quantiles)
+        block = _block(objective.block, n)
+        self.setup = objective.setup(n, n_coordinates, d, block)
         self.many = len(rows) > _MANY * block
 
     def evaluate(self, values: Array) -> Evaluation:
@@ -348,42 +390,17 @@ class Evaluator:
         return total
 
 
+def _block(most: int, n: int) -> int:
+    """Rows of a block, which are fewer for many localities."""
+    return max(min(most, _AT_ONCE // (n + 1)), min(most, _SMALLEST_BLOCK))
+
+
 class StoppedError(Exception):
     """Time is over, or the user wants to stop."""
 
 
 def never() -> bool:
     return False
-
-
-def _setup(
-    objective: Objective, n: int, n_coordinates: int, d: int, block: int, quantiles: Array
-) -> Any:
-    from ._engine.objective import Setup
-
-    rows, prior = objective.rows, objective.prior
-    if not objective.geometry.learned:  # given centers have no prior, nor its width
-        prior = replace(prior, center=0.0)
-    heavy = objective.inverse_temperature * objective.total_weight > _HEAVY or bool(
-        (rows.features_norm2 > _HEAVY).any()
-    )
-    return Setup(
-        objective.geometry.learned,
-        rows.coordinates is rows.features,
-        objective.loss.code,
-        float(objective.loss.tolerance),
-        objective.combination.code,
-        float(objective.inverse_temperature),
-        objective.total_weight,
-        n,
-        n_coordinates,
-        d,
-        heavy,
-        FREE_SCALES[1],
-        block,
-        quantiles,
-        flatten(prior, n, n_coordinates, d),
-    )
 
 
 __getattr__ = forward(

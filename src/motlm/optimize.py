@@ -142,11 +142,20 @@ def eliminates(objective: Objective, free: Sequence[str]) -> bool:
     return closed and set(MODEL_FIELDS) <= set(free)
 
 
-def value_at(objective: Objective, start: Posterior, free: Sequence[str]) -> float:
-    """The objective at a start, with the best models where they have closed forms."""
-    eliminated = eliminates(objective, free)
-    packing = Packing(start, ())
-    return Evaluator(objective, packing, eliminated).evaluate(np.empty(0)).value
+def value_at(
+    objective: Objective,
+    start: Posterior,
+    free: Sequence[str],
+    stop: Callable[[], bool] = never,
+) -> float:
+    """The objective at a start, with the best models where they have closed forms; infinite where
+    it was stopped.
+    """
+    evaluator = Evaluator(objective, Packing(start, ()), eliminates(objective, free), stop=stop)
+    try:
+        return evaluator.evaluate(np.empty(0)).value
+    except StoppedError:
+        return np.inf
 
 
 def lbfgs(
@@ -224,36 +233,40 @@ def _descend(
 ) -> Solution:
     from ._engine import descent
 
-    packing = evaluator.packing
+    packing, objective = evaluator.packing, evaluator.objective
     lower, upper = packing.bounds()
-    best, value, steps = np.clip(packing.pack(start), lower, upper), np.inf, 0
+    best, steps = np.clip(packing.pack(start), lower, upper), 0
+    value, risk, kl = np.inf, np.nan, np.nan
     converged, message = False, f"max_iter = {max_iter} steps done"
     while steps < max_iter:
         unit = packing.scales(packing.unpack(best))
         limit = min(_RESCALED, max_iter - steps)
         memory = descent.new_memory(best / unit, lower / unit, upper / unit, limit, tol)
-        status = descent.RUNNING
+        status, stopped = descent.RUNNING, False
         try:
-            while status == descent.RUNNING:
+            while status == descent.RUNNING and not stopped:
                 status = evaluator.run(memory, unit, evaluator.budget)
-                if status == descent.RUNNING and stop():
-                    raise StoppedError
+                stopped = status != descent.CONVERGED and stop()
         except StoppedError:
-            message = "stopped"
-        done = int(memory.counts[descent.STEPS])
-        steps += done
+            stopped = True
+        steps += int(memory.counts[descent.STEPS])
         if memory.numbers[descent.BEST] < value:
-            value, best = float(memory.numbers[descent.BEST]), memory.vectors[descent.LOWEST] * unit
-        if message == "stopped":
-            break
-        if status == descent.STRAY:
-            message = "gradients beyond the range of floats"
-            break
+            best = memory.vectors[descent.LOWEST] * unit
+            value, risk, kl = (
+                float(memory.numbers[which])
+                for which in (descent.BEST, descent.BEST_RISK, descent.BEST_KL)
+            )
         if status == descent.CONVERGED:
             converged, message = True, "no further decrease"
-            break
-        if stop():
+        elif status == descent.STRAY:
+            message = "gradients beyond the range of floats"
+        elif stopped:
             message = "stopped"
+        if converged or stopped or status == descent.STRAY:
             break
+    evaluator.stop = never  # what was found is finished
     end = evaluator.solved(best)
-    return solution_at(evaluator.objective, end, steps, converged, message)
+    if not np.isfinite(value):
+        return solution_at(objective, end, steps, converged, message)
+    temperature, total = objective.inverse_temperature, risk + kl / evaluator.nats
+    return Solution(end, total, risk, kl, temperature, steps, converged, message)

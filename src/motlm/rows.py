@@ -56,7 +56,15 @@ class Rows:
         return len(self.features)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "data"}
+        return {name: value for name, value in self.__dict__.items() if name in _KEPT}
+
+    @cached_property
+    def total_weight(self) -> float:
+        return float(self.weight.sum())
+
+    @cached_property
+    def largest_norm2(self) -> float:
+        return float(self.features_norm2.max(initial=0.0))
 
     @cached_property
     def data(self) -> Any:
@@ -69,6 +77,18 @@ class Rows:
         if self.coordinates is self.features:
             arrays[2], arrays[3] = arrays[0], arrays[1]
         return Data(*arrays)
+
+    def astype(self, dtype: Any) -> Rows:
+        """The same rows in a floating type."""
+        if self.features.dtype == dtype:
+            return self
+        parts = {name: getattr(self, name).astype(dtype) for name in _KEPT if name != "unweighted"}
+        if self.coordinates is self.features:
+            parts |= {
+                "coordinates": parts["features"],
+                "coordinates_norm2": parts["features_norm2"],
+            }
+        return Rows(**parts, unweighted=self.unweighted)
 
     def blocks(self, size: int) -> Iterator[Rows]:
         for start in range(0, len(self), size):
@@ -87,6 +107,9 @@ class Rows:
                 "coordinates_norm2": parts["features_norm2"],
             }
         return Rows(**parts, unweighted=self.unweighted)
+
+
+_KEPT = tuple(field.name for field in fields(Rows))
 
 
 def _squared_norms(X: Array) -> Array:

@@ -14,10 +14,13 @@ Four ways to a mixture of n localities, each of which finds minima that the othe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
 from . import starts
@@ -46,6 +49,8 @@ _SCREENED_ROWS = 4096  # rows on which starts are compared; the rows come in ran
 _LOOSE = 1e-3
 # relative gap from which two objectives, found by searches along the way, are of different minima
 _DIFFERENT = 0.003
+
+_Given, _Made = TypeVar("_Given"), TypeVar("_Made")
 
 SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nadam": nadam}
 
@@ -109,6 +114,7 @@ class Search:
     watch: Watch
     # whether localities are alike and their centers free, so that balls may be added and exchanged
     grows: bool
+    _known: dict[tuple[int, int, float], Solution] = field(default_factory=dict)  # what was found
 
     # -- ways to a mixture -------------------------------------------------------------------------
 
@@ -131,9 +137,7 @@ class Search:
         self.watch.report(f"n = {n}, lambda' = {inverse_temperature:g}: screening")
         begin: list[Posterior] = []
         if self._places(n, fewer):
-            drawn = [
-                self._place(objective, n, rng) for _ in range(self._if_time(_DRAWN * self.n_starts))
-            ]
+            drawn = self._draw(objective, n, rng)
             begin += self._lowest(
                 objective, self._polish_briefly(self._reduce_rows(objective), drawn, self.n_starts)
             )[:_FOLLOWED]
@@ -234,16 +238,48 @@ class Search:
             tol = self.tol
         options = {"max_iter": self.max_iter if max_iter is None else max_iter, "tol": tol}
         step = 1.0 if max_iter is None else _SHORT
-        solver = SOLVERS[self.solver]
-        if effective_n_jobs(self.n_jobs) == 1 or len(begin) == 1 or self.watch.over():
-            found: list[Solution] = []
+        known = self._known.get((id(begin[0]), id(objective.rows), objective.inverse_temperature))
+        if known is not None and self.watch.over():
+            return [known]
+        solver, jobs = SOLVERS[self.solver], effective_n_jobs(self.n_jobs)
+        if objective.many and self.solver == "lbfgs":  # the threads share the rows
+            options["n_threads"], jobs = jobs, 1
+
+        def search(start: Posterior) -> Solution:
+            found = solver(objective, start, self.free, stop=self.watch.over, **options)
+            self.watch.advance(step)
+            return found
+
+        found: list[Solution] = []
+        if jobs == 1 or len(begin) == 1 or self.watch.over():
             for start in begin:
                 if found and self.watch.over():
                     break
-                found.append(solver(objective, start, self.free, stop=self.watch.over, **options))
-                self.watch.advance(step)
-            return found
-        already = self.watch.interrupted
+                found.append(search(start))
+        elif shares_memory():
+            found = self._in_threads(search, begin)
+        else:
+            found = self._elsewhere(objective, begin, options)
+            self.watch.advance(len(begin) * step)
+        for one in found:
+            self._known[id(one.posterior), id(objective.rows), one.inverse_temperature] = one
+        return found
+
+    def _in_threads(
+        self, function: Callable[[_Given], _Made], given: Sequence[_Given]
+    ) -> list[_Made]:
+        """What a function makes of each, in their order. It holds no lock of Python's for long."""
+        jobs = min(effective_n_jobs(self.n_jobs), len(given))
+        if jobs <= 1 or not shares_memory():
+            return [function(one) for one in given]
+        with ThreadPoolExecutor(jobs) as executor:
+            return list(executor.map(function, given))
+
+    def _elsewhere(
+        self, objective: Objective, begin: Sequence[Posterior], options: dict[str, Any]
+    ) -> list[Solution]:
+        """Searches by the processes or machines that the user has told joblib of."""
+        solver, already = SOLVERS[self.solver], self.watch.interrupted
         self.watch.raising = True
         try:
             tasks = (
@@ -261,7 +297,6 @@ class Search:
             found = [solver(objective, begin[0], self.free, stop=self.watch.over, **options)]
         finally:
             self.watch.raising = False
-        self.watch.advance(len(begin) * step)
         return found
 
     def cost(self, n: int, n_temperatures: int) -> float:
@@ -289,32 +324,41 @@ class Search:
         """
         return 1 < n <= _FRESH or not (self.grows and fewer)
 
-    def _if_time(self, count: int) -> int:
-        """So many, or one when time is over."""
-        return 1 if self.watch.over() else count
-
-    def _place(self, objective: Objective, n: int, rng: np.random.Generator) -> Posterior:
-        return starts.place_at_rows(self._reduce_rows(objective), n, self.unit_scale, rng)
+    def _draw(self, objective: Objective, n: int, rng: np.random.Generator) -> list[Posterior]:
+        """Mixtures placed at random rows, as many as time allows."""
+        reduced, drawn = self._reduce_rows(objective), []
+        for _ in range(_DRAWN * self.n_starts):
+            if drawn and self.watch.over():
+                break
+            drawn.append(
+                starts.place_at_rows(reduced, n, self.unit_scale, rng, self.watch.over)
+            )
+        return drawn
 
     def _reduce_rows(self, objective: Objective) -> Objective:
         """The objective on some of the rows, with the same lambda."""
         rows = objective.rows
         if len(rows) <= _SCREENED_ROWS:
             return objective
-        part = rows.part(slice(0, _SCREENED_ROWS))
+        part = rows.part(slice(0, _SCREENED_ROWS)).astype(np.float64)
         ratio = objective.total_weight / float(part.weight.sum())
         return replace(
             objective, rows=part, inverse_temperature=objective.inverse_temperature * ratio
         )
 
     def _lowest(self, objective: Objective, begin: Sequence[Posterior]) -> list[Posterior]:
-        """The starts by their objective, lowest first."""
-        values: list[float] = []
-        for start in begin:
-            if values and self.watch.over():
-                break
-            values.append(value_at(objective, start, self.free))
-        return [begin[i] for i in np.argsort(values, kind="stable")]
+        """The starts by their objective, lowest first; when time is over, those that were looked
+        at.
+        """
+        if len(begin) < 2 or self.watch.over():
+            return list(begin[:1])
+
+        def value(start: Posterior) -> float:
+            return value_at(objective, start, self.free, self.watch.over)
+
+        values = np.array(self._in_threads(value, begin))
+        order = np.argsort(values, kind="stable")
+        return [begin[i] for i in order if np.isfinite(values[i])] or list(begin[:1])
 
     def _polish_briefly(
         self, objective: Objective, begin: Sequence[Posterior], count: int
@@ -334,7 +378,7 @@ class Search:
         n = fewer.n_localities
         before = self._reduce_rows(self.objective(n, inverse_temperature))
         balls = starts.promising_balls(
-            before, fewer, self._if_time(2 * _DRAWN * self.n_starts), rng
+            before, fewer, 2 * _DRAWN * self.n_starts, rng, self.watch.over, self._in_threads
         )
         begin = [
             starts.with_ball(fewer, ball, self.unit_scale)
@@ -361,7 +405,9 @@ class Search:
                 for one in begin
                 for ball in starts.diverse(
                     before.geometry,
-                    starts.promising_balls(before, one, _DRAWN * self.n_starts, rng),
+                    starts.promising_balls(
+                        before, one, _DRAWN * self.n_starts, rng, self.watch.over, self._in_threads
+                    ),
                     count,
                 )
             ]
@@ -406,6 +452,14 @@ class Search:
 def _differ(worse: Solution, better: Solution) -> bool:
     """Whether two objectives, of either sign, are of different minima."""
     return worse.objective > better.objective + _DIFFERENT * abs(better.objective)
+
+
+def shares_memory() -> bool:
+    """Whether searches run on threads of this process: unless the user has told joblib of other
+    processes or machines.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    return bool(getattr(backend, "supports_sharedmem", False))
 
 
 def _run_solver(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ._renamed import warn_of
-from ._typing import Array, Booleans
+from ._typing import Array, Booleans, Integers
 from .combinations import gates
 from .geometry import (
     LARGEST_START,
@@ -40,7 +41,11 @@ _MODEL_SCALE = 0.3
 
 
 def place_at_rows(
-    objective: Objective, n_localities: int, unit_scale: bool, rng: np.random.Generator
+    objective: Objective,
+    n_localities: int,
+    unit_scale: bool,
+    rng: np.random.Generator,
+    stop: Callable[[], bool] = never,
 ) -> Posterior:
     """Centers where the geometry places them, radii at random quantiles of the distance, ridge
     models inside and out.
@@ -53,6 +58,8 @@ def place_at_rows(
     unit_scale : bool
         Whether the scale of the weights is fixed at 1.
     rng : numpy Generator
+    stop : callable
+        Where it returns True, the other balls begin with the exterior's model.
 
     Returns
     -------
@@ -78,13 +85,20 @@ def place_at_rows(
     d, n = rows.features.shape[1], n_localities
     placed, distance = objective.geometry.place(rows, n, rng)
     share = rng.uniform(0.05, 0.5, size=n)
-    radius = np.array([rank(distance[i], share[i]) for i in range(n)])
-    radius = np.clip(radius, SMALLEST_START, LARGEST_START)
-    inside = distance <= radius[:, None]
-    coef, intercept = np.empty((n + 1, d)), np.empty(n + 1)
+    outside = np.ones(len(rows), dtype=bool)
+    radius, coef, intercept = np.ones(n), np.zeros((n + 1, d)), np.zeros(n + 1)
+    late = n
     for i in range(n):
-        coef[i], intercept[i] = _ridge(objective, inside[i])
-    coef[n], intercept[n] = _ridge(objective, ~inside.any(axis=0))
+        if i and stop():
+            late = i
+            break
+        found = rank(distance[i], share[i])
+        radius[i] = min(max(found, SMALLEST_START), LARGEST_START)
+        inside = distance[i] <= radius[i]
+        outside &= ~inside
+        coef[i], intercept[i] = _ridge(objective, inside)
+    coef[n], intercept[n] = _ridge(objective, outside)
+    coef[late:n], intercept[late:n] = coef[n], intercept[n]
     return Posterior(
         **placed,
         radius_shape=np.full(n, _SHAPE),
@@ -140,6 +154,7 @@ def promising_balls(
     count: int,
     rng: np.random.Generator,
     stop: Callable[[], bool] = never,
+    share_out: Callable[[Any, Any], list[Any]] = lambda function, parts: list(map(function, parts)),
 ) -> list[Ball]:
     """Of `count` balls around rows, drawn where the exterior model errs and elsewhere, those first
     that promise to remove most.
@@ -159,6 +174,8 @@ def promising_balls(
     rng : numpy Generator
     stop : callable
         Where it returns True, no more are looked at.
+    share_out : callable
+        That applies a function to each of several parts, on threads perhaps.
 
     Returns
     -------
@@ -199,20 +216,25 @@ def promising_balls(
     chosen = rng.choice(len(rows), size=count, p=chance / chance.sum())
     share = np.exp(rng.uniform(np.log(0.03), np.log(0.6), size=count))
     least = min(rows.features.shape[1] + 2, len(rows)) / len(rows)
-    balls: list[Ball] = []
-    for part in np.array_split(np.arange(count), max(count // _SCORED, 1)):
-        if balls and stop():
-            break
+
+    def score(part: Integers) -> list[Ball]:
+        if part[0] and stop():
+            return []
         found, models = score_balls(
             rows.data, loss.code, float(loss.tolerance), outside, chosen[part],
             np.maximum(share[part], least),
         )  # fmt: skip
+        balls = []
         for row, (limit, left), model in zip(chosen[part], found, models, strict=True):
             radius = min(max(float(np.sqrt(limit)), SMALLEST_START), LARGEST_START)
             placed = objective.geometry.candidate(rows, int(row), radius)
             gain = (float(lost.sum()) - left) / total
             balls.append(Ball(placed, radius, model[:, :-1], model[:, -1], gain))
-    return sorted(balls, key=lambda ball: -ball.gain)
+        return balls
+
+    parts = np.array_split(np.arange(count), max(count // _SCORED, 1))
+    every = share_out(score, parts)
+    return sorted((ball for part in every for ball in part), key=lambda ball: -ball.gain)
 
 
 def diverse(geometry: Geometry, balls: Sequence[Ball], count: int) -> list[Ball]:

@@ -29,6 +29,8 @@ from .rows import Data, new_located
 
 __all__ = [
     "BEST",
+    "BEST_KL",
+    "BEST_RISK",
     "CONVERGED",
     "EVALUATIONS",
     "GRADIENT",
@@ -57,8 +59,8 @@ _BACKTRACKS, _EXPANSIONS = 30, 8
 _LOOK_BACK = 10  # steps over which progress is measured
 # what a search counts and measures
 _PHASE, _PAIRS, _NEXT, STEPS, _TRIES, LIMIT, EVALUATIONS, _SINCE = 0, 1, 2, 3, 4, 5, 6, 7
-VALUE, _STEP, _TOL, _KEPT, BEST, RISK, KL = 0, 1, 2, 3, 4, 5, 6
-_PRODUCTS = 7  # from there on 1 / (step @ change) of each pair
+VALUE, _STEP, _TOL, _KEPT, BEST, RISK, KL, BEST_RISK, BEST_KL = 0, 1, 2, 3, 4, 5, 6, 7, 8
+_PRODUCTS = 9  # from there on 1 / (step @ change) of each pair
 _VALUES = _PRODUCTS + _MEMORY  # and from there the values after the last steps
 _FIRST, _LINE, _EXPANDING = 0, 1, 2
 _FLAT, _ROUNDING = 1e-3, 1e-13  # gradient, and relative decrease in one step, that end a search
@@ -207,7 +209,7 @@ def advance(memory: Memory, value: float, gradient: Array) -> int:
     trial = vectors[TRIAL]
     finite = math.isfinite(value) and math.isfinite(_dot(gradient, gradient))
     if finite and value < numbers[BEST]:
-        numbers[BEST] = value
+        numbers[BEST], numbers[BEST_RISK], numbers[BEST_KL] = value, numbers[RISK], numbers[KL]
         _copy(trial, vectors[LOWEST])
     if counts[_PHASE] == _FIRST:
         numbers[VALUE] = value

@@ -71,7 +71,7 @@ def combined(combination: int, omega: Array, losses: Array) -> tuple[Array, Arra
     """The loss of each row and its partials in memberships and losses."""
     value = np.empty(omega.shape[1])
     by_omega, by_losses = np.empty(omega.shape), np.empty(losses.shape)
-    combine(combination, omega, losses, value, by_omega, by_losses)
+    combine(combination, omega, losses, value, by_omega, by_losses, np.empty(len(value)))
     return value, by_omega, by_losses
 
 

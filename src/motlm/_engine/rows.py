@@ -114,15 +114,17 @@ def losses_of(
 
 @compiled_fast
 def combine(
-    combination: int, omega: Array, losses: Array, value: Array, by_omega: Array, by_losses: Array
-) -> None:
+    combination: int, omega: Array, losses: Array, value: Array, by_omega: Array,
+    by_losses: Array, product: Array,
+) -> None:  # fmt: skip
     """The loss of each row from its memberships and its models' losses, both (.., row), and its
     partials in both.
 
     By prefix and suffix products, never by a division.
     """
     n, m = omega.shape
-    product, right = np.ones(m), np.ones(m)
+    for j in range(m):
+        product[j] = 1.0
     for i in range(n):
         for j in range(m):
             by_omega[i, j] = product[j]
@@ -142,12 +144,14 @@ def combine(
                 by_omega[i, j] += losses[i, j]
                 value[j] += omega[i, j] * losses[i, j]
         return
+    for j in range(m):
+        product[j] = 1.0
     for i in range(n):
         for j in range(m):
-            by_losses[i, j] = right[j]
-            right[j] *= 1.0 - omega[i, j] * losses[i, j]
+            by_losses[i, j] = product[j]
+            product[j] *= 1.0 - omega[i, j] * losses[i, j]
     for j in range(m):
-        value[j] += 1.0 - right[j]
+        value[j] += 1.0 - product[j]
         product[j] = 1.0
     for i in range(n - 1, -1, -1):
         for j in range(m):
@@ -198,11 +202,23 @@ def _add_slopes(
 
 
 @compiled
-def transpose(table: Array, begin: int, out: Array) -> None:
-    """Some rows of a table, by column."""
-    for row in range(out.shape[1]):
+def transpose(table: Array, begin: int, rows: int, out: Array) -> None:
+    """Some rows of a table, by column; zeros after them."""
+    for row in range(rows):
         for j in range(out.shape[0]):
             out[j, row] = table[begin + row, j]
+    for row in range(rows, out.shape[1]):
+        for j in range(out.shape[0]):
+            out[j, row] = 0.0
+
+
+@compiled
+def _cut(column: Array, begin: int, rows: int, out: Array) -> None:
+    """Some entries of a column; zeros after them."""
+    for row in range(rows):
+        out[row] = column[begin + row]
+    for row in range(rows, len(out)):
+        out[row] = 0.0
 
 
 @compiled_fast
@@ -218,6 +234,14 @@ def _project(weights: Array, columns: Array, out: Array) -> None:
 
 
 @compiled_fast
+def _dot(one: Array, other: Array) -> float:
+    total = 0.0
+    for row in range(len(one)):
+        total += one[row] * other[row]
+    return total
+
+
+@compiled_fast
 def _add_products(by_score: Array, columns: Array, sign: float, out: Array) -> None:
     """out += sign * by_score @ columns.T."""
     for i in range(by_score.shape[0]):
@@ -229,8 +253,8 @@ def _add_products(by_score: Array, columns: Array, sign: float, out: Array) -> N
 
 
 @compiled_fast
-def _measure(data: Data, center: Array, columns: Array, begin: int, distance: Array) -> None:
-    """Distances of rows from learned centers, (n_localities, row).
+def _measure(norms: Array, center: Array, columns: Array, distance: Array) -> None:
+    """Distances of rows from learned centers, (n_localities, row), from their squared norms.
 
     Rounding enters a distance through its square, in which memberships are smooth, so that it does
     no harm.
@@ -240,26 +264,34 @@ def _measure(data: Data, center: Array, columns: Array, begin: int, distance: Ar
         norm2 = 0.0
         for j in range(center.shape[1]):
             norm2 += center[i, j] * center[i, j]
-        for row in range(distance.shape[1]):
-            squared = data.coordinates_norm2[begin + row] + norm2 - 2.0 * distance[i, row]
+        for row in range(len(norms)):
+            squared = norms[row] + norm2 - 2.0 * distance[i, row]
             distance[i, row] = math.sqrt(max(squared, 0.0))
 
 
 @compiled
 def _locate(
     tables: Tables, learned: bool, data: Data, center: Array, columns: Array, begin: int,
-    distance: Array, located: Located, at: int,
+    rows: int, distance: Array, norms: Array, here: Located,
 ) -> None:  # fmt: skip
-    """Where the rows from `begin` on lie, into located from `at` on."""
-    n, rows = distance.shape
+    """Where the rows from `begin` on lie."""
     if learned:
-        _measure(data, center, columns, begin, distance)
+        _cut(data.coordinates_norm2, begin, rows, norms)
+        _measure(norms, center, columns, distance)
     else:
-        transpose(data.distance, begin, distance)
-    for i in range(n):
-        panel, position = located.panel[i, at : at + rows], located.position[i, at : at + rows]
-        place(tables, i, distance[i], panel, position)
-        look_up(tables, panel, position, located.omega[i, at : at + rows])
+        transpose(data.distance, begin, rows, distance)
+    for i in range(distance.shape[0]):
+        place(tables, i, distance[i], here.panel[i], here.position[i])
+        look_up(tables, here.panel[i], here.position[i], here.omega[i])
+
+
+@compiled
+def _copy_located(source: Located, first: int, rows: int, out: Located, at: int) -> None:
+    for i in range(source.panel.shape[0]):
+        for row in range(rows):
+            out.panel[i, at + row] = source.panel[i, first + row]
+            out.position[i, at + row] = source.position[i, first + row]
+            out.omega[i, at + row] = source.omega[i, first + row]
 
 
 @compiled
@@ -293,70 +325,64 @@ def add_sums(
     by_intercept = out[at + n + 1 : at + 2 * (n + 1)]
     by_intercept_scale = out[at + 2 * (n + 1) : at + 3 * (n + 1)]
     is_known = known.omega.shape[1] > 0
-    located = known
-    if not is_known:
-        located = new_located(n, _AT_ONCE)
-    for begin in range(first, last, _AT_ONCE):
-        rows = min(_AT_ONCE, last - begin)
-        columns, score = np.empty((d, rows)), np.empty((n + 1, rows))
-        transpose(data.features, begin, columns)
-        places = columns
+    width = min(_AT_ONCE, last - first)  # the last rows may be fewer: the others have no weight
+    here, distance = new_located(n, width), np.empty((n, width))
+    columns, score = np.empty((d, width)), np.empty((n + 1, width))
+    places = columns
+    if learned and not alike:
+        places = np.empty((n_coordinates, width))
+    y, weight, norm2 = np.empty(width), np.empty(width), np.empty(width)
+    variance, value, ones = np.empty(width), np.empty(width), np.ones(width)
+    losses, by_mean = np.empty((n + 1, width)), np.empty((n + 1, width))
+    by_variance, by_omega = np.empty((n + 1, width)), np.empty((n, width))
+    gate, pull = score, losses[:n]
+    for begin in range(first, last, width):
+        rows = min(width, last - begin)
+        transpose(data.features, begin, rows, columns)
         if learned and not alike:
-            places = np.empty((n_coordinates, rows))
-            transpose(data.coordinates, begin, places)
-        at = begin
-        if not is_known:
-            at, distance = 0, np.empty((n, rows))
-            _locate(tables, learned, data, models.center, places, begin, distance, located, at)
-        omega = located.omega[:, at : at + rows]
+            transpose(data.coordinates, begin, rows, places)
+        if is_known:
+            _copy_located(known, begin, rows, here, 0)
+        else:
+            _locate(
+                tables, learned, data, models.center, places, begin, rows, distance, value, here
+            )
         _project(models.coef, columns, score)
-        y, weight, norm2 = np.empty(rows), np.empty(rows), np.empty(rows)
-        for row in range(rows):
-            y[row], weight[row] = data.target[begin + row], data.weight[begin + row]
-            norm2[row] = data.features_norm2[begin + row]
-        losses, by_mean = np.empty((n + 1, rows)), np.empty((n + 1, rows))
-        by_variance, variance = np.empty((n + 1, rows)), np.empty(rows)
+        _cut(data.target, begin, rows, y)
+        _cut(data.weight, begin, rows, weight)
+        _cut(data.features_norm2, begin, rows, norm2)
         for i in range(n + 1):
             coef2 = models.coef_scale[i] * models.coef_scale[i]
             intercept2 = models.intercept_scale[i] * models.intercept_scale[i]
-            for row in range(rows):
+            for row in range(width):
                 variance[row] = coef2 * norm2[row] + intercept2
                 score[i, row] += models.intercept[i]
             losses_of(
                 loss, tolerance, y, score[i], variance, losses[i], by_mean[i], by_variance[i]
             )
-        value, by_omega, gate = np.empty(rows), np.empty((n, rows)), score
-        combine(combination, omega, losses, value, by_omega, gate)
-        for row in range(rows):
-            out[0] += weight[row] * value[row]
+        combine(combination, here.omega, losses, value, by_omega, gate, variance)
+        out[0] += _dot(weight, value)
         if not partials:
             continue
         for i in range(n + 1):
-            pulled, spread, wide = 0.0, 0.0, 0.0
-            for row in range(rows):
+            for row in range(width):
                 gated = weight[row] * gate[i, row]
                 by_mean[i, row] *= gated
-                pulled += by_mean[i, row]
-                spread += gated * by_variance[i, row]
-                wide += gated * by_variance[i, row] * norm2[row]
-            by_intercept[i] += pulled
-            by_intercept_scale[i] += spread
-            by_coef_scale[i] += wide
+                by_variance[i, row] *= gated
+            by_intercept[i] += _dot(by_mean[i], ones)
+            by_intercept_scale[i] += _dot(by_variance[i], ones)
+            by_coef_scale[i] += _dot(by_variance[i], norm2)
         _add_products(by_mean, columns, 1.0, by_coef)
-        pull = losses[:n]
         for i in range(n):
-            for row in range(rows):
+            for row in range(width):
                 by_omega[i, row] *= weight[row]
             _add_slopes(
-                tables, located.panel[i, at : at + rows], located.position[i, at : at + rows],
-                by_omega[i], pull[i], by_locality[i],
-            )  # fmt: skip
+                tables, here.panel[i], here.position[i], by_omega[i], pull[i], by_locality[i]
+            )
         if learned:  # d/dc of omega(|c - x|) is slope (c - x), slope = d omega / d(D^2 / 2)
             _add_products(pull, places, -1.0, by_center)
             for i in range(n):
-                total = 0.0
-                for row in range(rows):
-                    total += pull[i, row]
+                total = _dot(pull[i], ones)
                 for j in range(n_coordinates):
                     by_center[i, j] += total * models.center[i, j]
     for i in range(n):
@@ -404,33 +430,37 @@ def add_moments(
     size = (n + 1) * (d + 1)
     gram = out[: size * (d + 1)].reshape(n + 1, d + 1, d + 1)
     moment = out[size * (d + 1) : size * (d + 2)].reshape(n + 1, d + 1)
-    norms = out[size * (d + 2) :]
-    for begin in range(first, last, _AT_ONCE):
-        rows = min(_AT_ONCE, last - begin)
-        columns = np.ones((d + 1, rows))  # the last is the intercept's
-        transpose(data.features, begin, columns[:d])
-        places = columns[:d]
+    squares = out[size * (d + 2) :]
+    width = min(_AT_ONCE, last - first)
+    here, distance = new_located(n, width), np.empty((n, width))
+    columns = np.empty((d + 1, width))  # the last is the intercept's
+    features, places = columns[:d], columns[:d]
+    if learned and not alike:
+        places = np.empty((center.shape[1], width))
+    gate, outside, norms = np.empty(width), np.empty(width), np.empty(width)
+    weighted, target, weight = np.empty(width), np.empty(width), np.empty(width)
+    for begin in range(first, last, width):
+        rows = min(width, last - begin)
+        transpose(data.features, begin, rows, features)
         if learned and not alike:
-            places = np.empty((center.shape[1], rows))
-            transpose(data.coordinates, begin, places)
-        distance = np.empty((n, rows))
-        _locate(tables, learned, data, center, places, begin, distance, located, begin)
-        gate, outside = np.empty(rows), np.ones(rows)
-        weighted, target = np.empty(rows), np.empty(rows)
+            transpose(data.coordinates, begin, rows, places)
+        _locate(tables, learned, data, center, places, begin, rows, distance, norms, here)
+        _copy_located(here, 0, rows, located, begin)
+        _cut(data.features_norm2, begin, rows, norms)
+        _cut(data.weight, begin, rows, weight)
+        _cut(data.target, begin, rows, target)
+        for row in range(width):
+            columns[d, row], outside[row] = 1.0, 1.0
         for i in range(n + 1):
-            total = 0.0
-            for row in range(rows):
+            for row in range(width):
                 inside = outside[row]
                 if i < n:
-                    inside = located.omega[i, begin + row]
+                    inside = here.omega[i, row]
                     outside[row] *= 1.0 - inside
                 if heavy:
                     inside = max(inside, 0.0)
-                gate[row] = inside * data.weight[begin + row]
-                total += gate[row] * data.features_norm2[begin + row]
-            norms[i] += total
-            for row in range(rows):
-                target[row] = data.target[begin + row]
+                gate[row] = inside * weight[row]
+            squares[i] += _dot(gate, norms)
             add_gram(columns, gate, target, weighted, gram[i], moment[i])
 
 
