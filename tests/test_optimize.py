@@ -125,16 +125,14 @@ def test_a_stopped_search_hands_back_the_best_it_has_seen(
     rows = random_rows(rng, 60, q, LearnedBalls(), loss)
     objective = Objective(loss, LearnedBalls(), Prior(), rows, 1.0, block=block)
     for solver in SOLVERS.values():
-        calls = iter(range(10_000))
-        stopped = solver(objective, q, free, stop=lambda calls=calls: next(calls) >= 72)
-        assert next(calls) < 200  # it was heeded at once
+        calls, last = iter(range(10_000)), 72 if solver is lbfgs and block == 10 else 12
+        stopped = solver(objective, q, free, stop=lambda c=calls, n=last: next(c) >= n)
+        assert next(calls) < last + 20  # it was heeded at once
         assert not stopped.converged
         assert stopped.message == "stopped"
         assert stopped.objective < objective.value(q)
         assert stopped.objective == pytest.approx(objective.value(stopped.posterior), rel=1e-12)
-        assert (
-            solver(objective, q, free, stop=lambda: True).objective <= objective.value(q) + 1e-12
-        )
+        assert solver(objective, q, free, stop=lambda: True).objective <= objective.value(q) + 1e-12
 
 
 @EACH_LOSS
