@@ -183,7 +183,9 @@ class Objective:
         known = self._setups.get((n, n_coordinates, d, block))
         if known is not None:
             return known
-        rows = self.rows
+        rows, prior = self.rows, self.prior
+        if not self.geometry.learned:  # given centers have no prior, nor its width
+            prior = replace(prior, center=0.0)
         heavy = max(self.inverse_temperature * self.total_weight, rows.largest_norm2) > _HEAVY
         made = engine.Setup(
             self.geometry.learned,
@@ -200,7 +202,7 @@ class Objective:
             FREE_SCALES[1],
             block,
             tables.constants(n_coordinates).quantiles,
-            flatten(self.prior, n, n_coordinates, d),
+            flatten(prior, n, n_coordinates, d),
         )
         self._setups[n, n_coordinates, d, block] = made
         return made
