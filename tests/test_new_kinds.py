@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 from browser import in_browser, open_pages
 from made import with_mixture
-from scipy.special import gammaincinv, ndtr
+from scipy.special import gammaincinv
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance
 from sklearn.pipeline import make_pipeline
@@ -35,8 +35,8 @@ from motlm.errors import ExportError
 from motlm.estimators import ESTIMATORS
 from motlm.explanations import counterfactual, explain_global, explain_local
 from motlm.exports import to_onnx, to_python, to_sql
-from motlm.geometry import GEOMETRIES, GivenCenters, LearnedBalls, Locus, Metric
-from motlm.losses import LossPartials, OffBy
+from motlm.geometry import GEOMETRIES, GivenCenters, LearnedBalls, Locus, Metric, radii
+from motlm.losses import OffBy
 from motlm.plotting import (
     CoefficientsDisplay,
     ContributionsDisplay,
@@ -55,53 +55,28 @@ QUICK = {"inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
 # -- rates -------------------------------------------------------------------------------------
 
 
-class Poisson:
-    """E (exp(s) - y s) = exp(mean + variance / 2) - y mean,   s ~ N(mean, variance)."""
-
-    name = "poisson"
-    closed_form = False
-
-    def rough_target(self, y):
-        return np.log(y + 0.5)
-
-    def rough_variance(self, residual):
-        return max(residual, 1e-3)
-
-    def value_and_partials(self, y, mean, variance):
-        rate = np.exp(np.minimum(mean + variance / 2.0, 50.0))
-        return LossPartials(rate - y * mean, rate - y, rate / 2.0)
-
-
-class OffByRate(OffBy):
-    """P(exp(s) > y + t) + P(exp(s) < y - t),   s ~ N(mean, variance): the loss of certificates."""
-
-    def value_and_partials(self, y, mean, variance):
-        scale = np.sqrt(variance)
-        value, by_mean, by_variance = 0.0, 0.0, 0.0
-        with np.errstate(divide="ignore"):
-            ends = [(1.0, np.log(y + self.tolerance))]
-            ends += [(-1.0, np.log(np.maximum(y - self.tolerance, 0.0)))]
-        for sign, end in ends:
-            t = sign * (mean - end) / scale
-            density = np.exp(-t * t / 2.0) / np.sqrt(2.0 * np.pi)
-            value = value + ndtr(t)
-            by_mean = by_mean + sign * density / scale
-            finite = np.where(np.isfinite(t), t, 0.0)
-            by_variance = by_variance - density * finite / (2.0 * variance)
-        return LossPartials(value, by_mean, by_variance)
-
-
 @dataclass(frozen=True, eq=False)
 class Rate(Continuous):
-    """Counts; a score is the logarithm of the expected count, which is the answer."""
+    """Counts, coded as logarithms: a score is the logarithm of a rate, which is the answer."""
 
     kind: ClassVar[str] = "rate"
     score_name: ClassVar[str] = "D2"
     score_label: ClassVar[str] = "log rate"
-    loss: ClassVar[Any] = Poisson()
     scaled: ClassVar[bool] = False
     temperatures: ClassVar[tuple[float, ...]] = (1.0, 4.0)
     anchor: ClassVar[float] = 4.0
+
+    def code(self, y, what: str = "y"):
+        return np.log(super().code(y, what) + 0.5)
+
+    def counts(self, codes):
+        return np.rint(np.exp(codes) - 0.5)
+
+    def tolerate(self, answers, codes, weight) -> Rate:
+        return super().tolerate(answers, self.counts(codes), weight)
+
+    def usual(self, mean_code):
+        return float(np.exp(mean_code))
 
     def answer(self, scores):
         return np.exp(scores)
@@ -122,14 +97,14 @@ class Rate(Continuous):
         return replace(super().describe(), link="log")
 
     def judge(self, scores, rows) -> float:
-        return float(d2_tweedie_score(rows.target, np.exp(scores), power=1))
+        return float(d2_tweedie_score(self.counts(rows.target), np.exp(scores), power=1))
 
     def losses(self, scores, rows):
-        pairs = zip(rows.target, np.exp(scores), strict=True)
+        pairs = zip(self.counts(rows.target), np.exp(scores), strict=True)
         return np.array([mean_poisson_deviance([y], [rate]) for y, rate in pairs])
 
     def error(self, tolerance):
-        return OffByRate(tolerance)
+        return OffBy(tolerance)  # of the logarithms
 
     def simple_model(self):
         return make_pipeline(StandardScaler(), PoissonRegressor(alpha=1e-6))
@@ -285,16 +260,25 @@ FEW = [name for name in MODELS if "few" in name]
 
 
 @cache
-def model_of(name: str) -> tuple[Any, pd.DataFrame, np.ndarray]:
+def fitted(name: str) -> tuple[Any, pd.DataFrame, np.ndarray]:
     make, kind = MODELS[name]
     X, y = make_rows(kind)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a constant column
-        model = make().fit(X, y)
-    if kind == "rate":  # so that local models contradict each other somewhere
-        target = replace(model.mixture_.target, residual_scale=0.1)
-        model = with_mixture(model, target=target)
-    return model, X, y
+        return make().fit(X, y), X, y
+
+
+@cache
+def model_of(name: str) -> tuple[Any, pd.DataFrame, np.ndarray]:
+    """A fitted model; of rates with larger balls, so that local models contradict each other."""
+    model, X, y = fitted(name)
+    if "rate" not in name:
+        return model, X, y
+    mixture = model.mixture_
+    target = replace(mixture.target, residual_scale=0.1)
+    posterior = replace(mixture.posterior, radius_rate=mixture.posterior.radius_rate / 1.5)
+    wider = replace(mixture.geometry, radius=radii(mixture.geometry, posterior))
+    return with_mixture(model, target=target, posterior=posterior, geometry=wider), X, y
 
 
 @pytest.fixture
@@ -316,10 +300,11 @@ def data_of(page: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_they_are_fitted_and_read_from_files(name: str, registered: None, tmp_path: Path) -> None:
-    model, X, y = model_of(name)
+    model, X, y = fitted(name)
     whole = explain_global(model, X, y)
     better = whole.score > whole.linear_score
     assert better == (whole.score_name == "accuracy")  # else it is an error
+    model, _, _ = model_of(name)
     assert (view_of(model, X).member.sum(axis=0) > 1).any() or name not in RATES
     again = motlm.load(model.save(tmp_path / "model.json"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -349,21 +334,6 @@ def test_they_can_be_certified(name: str) -> None:
     certified = certify(make().set_params(n_localities=1), X, y)
     verify(certified.model, certified.certificate)
     assert len(list(certified.certificate)) > 3
-
-
-def test_loss_of_rates() -> None:
-    """Partials match differences."""
-    rng = np.random.default_rng(0)
-    y, mean = rng.poisson(2.0, 50).astype(float), rng.normal(size=50)
-    variance = rng.uniform(0.1, 2.0, 50)
-    for loss in (Poisson(), OffByRate(1.5)):
-        found, step = loss.value_and_partials(y, mean, variance), 1e-6
-        above = loss.value_and_partials(y, mean + step, variance).value
-        below = loss.value_and_partials(y, mean - step, variance).value
-        np.testing.assert_allclose(found.mean, (above - below) / (2 * step), atol=1e-6)
-        above = loss.value_and_partials(y, mean, variance + step).value
-        below = loss.value_and_partials(y, mean, variance - step).value
-        np.testing.assert_allclose(found.variance, (above - below) / (2 * step), atol=1e-6)
 
 
 # -- explanations ----------------------------------------------------------------------------------
