@@ -876,7 +876,7 @@ def test_without_click(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         (["fit", "data.csv", *ROLES, "--sealed", "2"], "2.0 is not in the range 0.05<=x<=0.9"),
         (["fit", "data.csv", *ROLES, "--sealed", "nan"], "nan is not a finite number"),
         (["fit", "data.csv", *ROLES, "--delta", "nan"], "nan is not a finite number"),
-        (["fit", "data.csv", *ROLES, "--jobs", "0"], "0 processes cannot work"),
+        (["fit", "data.csv", *ROLES, "--jobs", "0"], "0 threads cannot work"),
         (["fit", "data.csv", *ROLES, "--seed", "99999999999"], "is not in the range 0<=x<="),
         (["grow"], "No such command 'grow'. Try 'motlm --help'."),
         (["fit", "data.csv", *ROLES, "--model", "m.json"], "m.json exists; give another name"),

@@ -24,7 +24,7 @@ from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, learning
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
 from motlm.geometry import LearnedBalls
 from motlm.losses import LOSSES, ZeroOne
-from motlm.objective import Objective
+from motlm.objective import Evaluator, Objective
 from motlm.posterior import Posterior
 from motlm.rows import Rows
 from motlm.search import Search, catoni_bound
@@ -704,7 +704,7 @@ def test_float32_is_computed_in_float32_where_rows_are_many(
     few = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
     seen = []
     monkeypatch.setattr("motlm.mixture.LARGE", 1000)
-    monkeypatch.setattr("motlm.objective.Objective.sums", spied(Objective.sums, seen))
+    monkeypatch.setattr("motlm.objective.Evaluator.run", spied(Evaluator.run, seen))
     single = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
     assert set(seen) == {np.dtype(np.float32)}
     assert single.posterior_.coef.dtype == np.float64
@@ -722,11 +722,11 @@ def test_float32_is_computed_in_float32_where_rows_are_many(
 
 
 def spied(function, seen: list):
-    def sums(self, *arguments):
-        seen.append(self.rows.features.dtype)
+    def run(self, *arguments):
+        seen.append(self.data.features.dtype)
         return function(self, *arguments)
 
-    return sums
+    return run
 
 
 @EACH_LOSS

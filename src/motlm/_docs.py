@@ -62,7 +62,9 @@ PARAMETERS = """
         What to do with a category that fit did not see: take it as the training average, with a
         warning or without one, or refuse it.
     n_jobs : int, default=None
-        Processes among which the starts are shared out. The model is the same for any number.
+        Threads among which the searches are shared out, and the rows where there are many; -1 for
+        all cores, None for 1 or what `joblib.parallel_config` says. The model is the same for any
+        number.
     verbose : int, default=0
         1 shows a progress bar: what is being done, and the best objective.
     random_state : int, RandomState or None, default=None

@@ -101,7 +101,7 @@ class Settings:
             isinstance(jobs, Integral) and jobs != 0 and abs(int(jobs)) <= COUNT
         ):
             raise InputError(
-                "n_jobs must be None, a number of processes, or negative to count from all cores"
+                "n_jobs must be None, a number of threads, or negative to count from all cores"
                 f" (-1); got {_show(jobs)}."
             )
         for name, allowed in _CHOICES.items():

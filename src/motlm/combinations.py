@@ -4,7 +4,7 @@ errs. With partials.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -117,7 +117,7 @@ def gates(omega: Array) -> tuple[Array, Array]:
 class _Compiled:
     """A combination that the engine computes."""
 
-    code: ClassVar[int]
+    code: int
 
     def value(self, omega: Array, losses: Array) -> Array:
         return self.value_and_partials(omega, losses).value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+
 from ._typing import Array, ArrayLike
 
 __all__ = ["GammaDivergence", "GaussianDivergence", "gamma", "gaussian"]

@@ -38,6 +38,7 @@ from .problem import Problem, Recipe, Table
 from .rows import distinct_rows
 from .targets import Target
 from .units import Units, check_spread, moments
+from .warmup import warm_up
 from .watch import Watch
 
 __all__ = ["Kind", "Sample", "count_rows", "fit_mixture"]
@@ -108,6 +109,7 @@ def fit_mixture(
     whole = recipe.problem(rows)
     resumed = None if before is None else _resume(before, whole)
     validation = _read_validation(sample, whole)
+    warm_up(whole.objective(room, 1.0), settings.verbose > 0)
     # a block's products are small: more threads of BLAS only wait for each other
     with (
         Watch(settings.max_time, settings.verbose > 0) as watch,

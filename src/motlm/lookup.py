@@ -19,6 +19,7 @@ from .limits import flush_to_zero
 
 __all__ = ["Place", "Table", "half_distance", "memberships"]
 
+
 class Place(NamedTuple):
     """Where distances lie in a table: the panel of each, and its position in [-1, 1] there."""
 

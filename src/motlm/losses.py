@@ -7,7 +7,7 @@ which the engine computes by its code; add it to LOSSES and the tests run over i
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Loss(Protocol):
 class _Compiled:
     """A loss that the engine computes."""
 
-    code: ClassVar[int]
+    code: int
     tolerance: float = 1.0
 
     @flush_to_zero

@@ -104,9 +104,7 @@ def upsilon_tables(n_features: int, center_scale: Array, shape: Array, rate: Arr
 
 
 @flush_to_zero
-def half_distances(
-    n_features: int | None, center_scale: Array, shape: Array, rate: Array
-) -> Array:
+def half_distances(n_features: int | None, center_scale: Array, shape: Array, rate: Array) -> Array:
     """The distance at which each membership falls through 1/2, 0 where it never reaches 1/2; of
     upsilon in n_features dimensions, or of theta where these are None.
     """

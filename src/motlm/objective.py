@@ -379,9 +379,7 @@ class Evaluator:
             if self.stop():
                 raise StoppedError
             end = min(begin + size, m)
-            return np.asarray(
-                function(self.setup, self.data, tables, full, located, begin, end)
-            )
+            return np.asarray(function(self.setup, self.data, tables, full, located, begin, end))
 
         begins = range(0, m, size)
         parts = map(one, begins) if self.executor is None else self.executor.map(one, begins)

@@ -457,8 +457,10 @@ class Packing:
     def pack(self, posterior: Posterior) -> Array:
         parts = [np.empty(0)]
         for name in self.free:
-            value = getattr(posterior, FIELDS[name].searched_as or name)
-            parts.append((np.log(value) if FIELDS[name].positive else value).ravel())
+            value = getattr(posterior, name)
+            if FIELDS[name].positive and not self.plain:
+                value = np.log(getattr(posterior, FIELDS[name].searched_as or name))
+            parts.append(value.ravel())
         return np.concatenate(parts)
 
     def unpack(self, vector: Array) -> Posterior:

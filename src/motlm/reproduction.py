@@ -5,7 +5,6 @@ its approximation of upsilon.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy.special import chdtr, chndtr
@@ -14,9 +13,9 @@ from scipy.stats import qmc
 
 from ._typing import Array, ArrayLike
 from .membership import distances
-from .objective import Objective, never
+from .objective import Evaluator, Objective, never
 from .optimize import Solution, solution_at
-from .posterior import FIELDS, Posterior
+from .posterior import FIELDS, Packing, Posterior
 
 __all__ = ["nadam", "paper_draw", "upsilon_qmc"]
 
@@ -86,58 +85,50 @@ def nadam(
         4e-3,
         1e-8,
     )  # PyTorch's defaults, which the published experiments used
-    posterior = _clip(start, free)
-    first = {name: np.zeros_like(getattr(posterior, name)) for name in free}
-    second = {name: np.zeros_like(getattr(posterior, name)) for name in free}
+    packing = Packing(start, free, plain=True)
+    sizes = [getattr(start, name).size for name in free]
+    rates = np.repeat([_RATES[FIELDS[name].role] for name in free], sizes)
+    lower, upper = (
+        np.repeat([_BOUNDS.get(name, (-np.inf, np.inf))[side] for name in free], sizes)
+        for side in (0, 1)
+    )
+    evaluator = Evaluator(objective, packing)
+    values = np.clip(packing.pack(start), lower, upper)
+    first, second = np.zeros_like(values), np.zeros_like(values)
     product = 1.0
-    best_value, best_posterior = np.inf, posterior
+    best_value, best = np.inf, values
     last_look = np.inf
     step, converged, message = 0, False, f"max_iter = {max_iter} steps done"
     while step < max_iter:
         if step and stop():
             message = "stopped"
             break
-        value, partials = objective.value_and_gradient(posterior)
-        if value < best_value:
-            best_value, best_posterior = value, posterior
+        found = evaluator.evaluate(values)
+        if found.value < best_value:
+            best_value, best = found.value, values
         if step % _CHECK == 0 and step:
-            wide = (
-                float((posterior.radius_shape / posterior.radius_rate**2).sum())
-                > posterior.n_localities
-            )
-            if last_look - value < tol * abs(last_look) or wide:
-                converged, message = (
-                    True,
-                    ("the radii spread too far" if wide else "progress below tol"),
-                )
+            posterior = packing.unpack(values)
+            spread = float((posterior.radius_shape / posterior.radius_rate**2).sum())
+            wide = spread > posterior.n_localities
+            if last_look - found.value < tol * abs(last_look) or wide:
+                converged = True
+                message = "the radii spread too far" if wide else "progress below tol"
                 break
         if step % _CHECK == 0:
-            last_look = value
+            last_look = found.value
         step += 1
         now = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
         later = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
         product *= now
-        changed = {}
-        for name in free:
-            gradient = getattr(partials, name)
-            first[name] = beta1 * first[name] + (1.0 - beta1) * gradient
-            second[name] = beta2 * second[name] + (1.0 - beta2) * gradient**2
-            size = np.sqrt(second[name] / (1.0 - beta2**step)) + tiny
-            ahead = (1.0 - now) / (1.0 - product) * gradient + later / (
-                1.0 - product * later
-            ) * first[name]
-            changed[name] = getattr(posterior, name) - _RATES[FIELDS[name].role] * ahead / size
-        posterior = _clip(replace(posterior, **changed), free)
-    if message != "stopped" and not converged and objective.value(posterior) < best_value:
-        best_posterior = posterior
-    return solution_at(objective, best_posterior, step, converged, message)
-
-
-def _clip(posterior: Posterior, free: Sequence[str]) -> Posterior:
-    bounded = {
-        name: np.clip(getattr(posterior, name), *_BOUNDS[name]) for name in free if name in _BOUNDS
-    }
-    return replace(posterior, **bounded)
+        gradient = found.gradient
+        first = beta1 * first + (1.0 - beta1) * gradient
+        second = beta2 * second + (1.0 - beta2) * gradient**2
+        size = np.sqrt(second / (1.0 - beta2**step)) + tiny
+        ahead = (1.0 - now) / (1.0 - product) * gradient + later / (1.0 - product * later) * first
+        values = np.clip(values - rates * ahead / size, lower, upper)
+    if message != "stopped" and not converged and evaluator.evaluate(values).value < best_value:
+        best = values
+    return solution_at(objective, packing.unpack(best), step, converged, message)
 
 
 def paper_draw(objective: Objective, n_localities: int, rng: np.random.Generator) -> Posterior:

@@ -71,9 +71,7 @@ class Rows:
         """The arrays as the engine takes them: contiguous, and not read-only."""
         from ._engine.rows import Data
 
-        arrays = [
-            np.require(getattr(self, name), requirements=["C", "W"]) for name in Data._fields
-        ]
+        arrays = [np.require(getattr(self, name), requirements=["C", "W"]) for name in Data._fields]
         if self.coordinates is self.features:
             arrays[2], arrays[3] = arrays[0], arrays[1]
         return Data(*arrays)

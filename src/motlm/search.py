@@ -24,6 +24,7 @@ from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
 from . import starts
+from ._typing import Array
 from .bounds import catoni
 from .objective import Objective
 from .optimize import Solution, Solver, eliminates, lbfgs, value_at
@@ -50,7 +51,8 @@ _LOOSE = 1e-3
 # relative gap from which two objectives, found by searches along the way, are of different minima
 _DIFFERENT = 0.003
 
-_Given, _Made = TypeVar("_Given"), TypeVar("_Made")
+_Given = TypeVar("_Given")
+_Made = TypeVar("_Made")
 
 SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nadam": nadam}
 
@@ -326,13 +328,12 @@ class Search:
 
     def _draw(self, objective: Objective, n: int, rng: np.random.Generator) -> list[Posterior]:
         """Mixtures placed at random rows, as many as time allows."""
-        reduced, drawn = self._reduce_rows(objective), []
+        reduced = self._reduce_rows(objective)
+        drawn: list[Posterior] = []
         for _ in range(_DRAWN * self.n_starts):
             if drawn and self.watch.over():
                 break
-            drawn.append(
-                starts.place_at_rows(reduced, n, self.unit_scale, rng, self.watch.over)
-            )
+            drawn.append(starts.place_at_rows(reduced, n, self.unit_scale, rng, self.watch.over))
         return drawn
 
     def _reduce_rows(self, objective: Objective) -> Objective:
@@ -356,7 +357,7 @@ class Search:
         def value(start: Posterior) -> float:
             return value_at(objective, start, self.free, self.watch.over)
 
-        values = np.array(self._in_threads(value, begin))
+        values: Array = np.array(self._in_threads(value, begin))
         order = np.argsort(values, kind="stable")
         return [begin[i] for i in order if np.isfinite(values[i])] or list(begin[:1])
 

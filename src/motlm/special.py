@@ -4,7 +4,6 @@ by table.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np

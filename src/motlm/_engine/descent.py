@@ -96,19 +96,37 @@ def _dot(a: Array, b: Array) -> float:
 
 
 @compiled
-def _aim(memory: Memory) -> None:
-    """The next direction, by the two loops of L-BFGS, among the numbers that are free to move."""
+def _copy(source: Array, out: Array) -> None:
+    for i in range(len(out)):
+        out[i] = source[i]
+
+
+@compiled
+def _try(vectors: Array, step: float) -> None:
+    for i in range(vectors.shape[1]):
+        moved = vectors[POINT, i] + step * vectors[_DIRECTION, i]
+        vectors[TRIAL, i] = min(max(moved, vectors[_LOWER, i]), vectors[_UPPER, i])
+
+
+@compiled
+def _aim(memory: Memory) -> int:
+    """Set the next trial, along a direction by the two loops of L-BFGS among the numbers that are
+    free to move, unless the projected gradient is small everywhere.
+    """
     vectors, numbers = memory.vectors, memory.numbers
     point, gradient, direction = vectors[POINT], vectors[GRADIENT], vectors[_DIRECTION]
     steps, changes = memory.pairs[0], memory.pairs[1]
     p, pairs = len(point), memory.counts[_PAIRS]
-    alpha = np.empty(_MEMORY)
-    fixed = np.zeros(p, np.bool_)
+    alpha, fixed, flat = np.empty(_MEMORY), np.empty(p, np.bool_), True
     for i in range(p):
+        moved = min(max(point[i] - gradient[i], vectors[_LOWER, i]), vectors[_UPPER, i])
+        flat = flat and abs(moved - point[i]) <= _FLAT
         fixed[i] = (point[i] <= vectors[_LOWER, i] and gradient[i] > 0.0) or (
             point[i] >= vectors[_UPPER, i] and gradient[i] < 0.0
         )
         direction[i] = 0.0 if fixed[i] else -gradient[i]
+    if flat:
+        return CONVERGED
     steepest = math.sqrt(_dot(direction, direction))
     for back in range(pairs):
         j = (memory.counts[_NEXT] - 1 - back) % _MEMORY
@@ -138,19 +156,8 @@ def _aim(memory: Memory) -> None:
     numbers[_STEP] = 1.0 if pairs else min(1.0, 1.0 / max(steepest, 1e-300))
     memory.counts[_TRIES] = 0
     memory.counts[_PHASE] = _LINE
-
-
-@compiled
-def _copy(source: Array, out: Array) -> None:
-    for i in range(len(out)):
-        out[i] = source[i]
-
-
-@compiled
-def _try(vectors: Array, step: float) -> None:
-    for i in range(vectors.shape[1]):
-        moved = vectors[POINT, i] + step * vectors[_DIRECTION, i]
-        vectors[TRIAL, i] = min(max(moved, vectors[_LOWER, i]), vectors[_UPPER, i])
+    _try(vectors, numbers[_STEP])
+    return RUNNING
 
 
 @compiled
@@ -186,22 +193,6 @@ def _accept(memory: Memory, value: float, gradient: Array) -> int:
 
 
 @compiled
-def _next(memory: Memory) -> int:
-    """Set the next trial, unless the projected gradient is small everywhere."""
-    vectors = memory.vectors
-    flat = True
-    for i in range(vectors.shape[1]):
-        moved = vectors[POINT, i] - vectors[GRADIENT, i]
-        moved = min(max(moved, vectors[_LOWER, i]), vectors[_UPPER, i])
-        flat = flat and abs(moved - vectors[POINT, i]) <= _FLAT
-    if flat:
-        return CONVERGED
-    _aim(memory)
-    _try(vectors, memory.numbers[_STEP])
-    return RUNNING
-
-
-@compiled
 def advance(memory: Memory, value: float, gradient: Array) -> int:
     """Take the evaluation of the trial point, and set the next one."""
     counts, numbers, vectors = memory.counts, memory.numbers, memory.vectors
@@ -215,7 +206,9 @@ def advance(memory: Memory, value: float, gradient: Array) -> int:
         numbers[VALUE] = value
         numbers[_VALUES + counts[STEPS] % (_LOOK_BACK + 1)] = value
         _copy(gradient, vectors[GRADIENT])
-        return _next(memory) if finite else STRAY
+        if not finite:
+            return STRAY
+        return _aim(memory)
     slope, after = 0.0, 0.0
     for i in range(len(trial)):
         moved = trial[i] - vectors[POINT, i]
@@ -256,7 +249,7 @@ def advance(memory: Memory, value: float, gradient: Array) -> int:
         _copy(vectors[_KEPT_POINT], trial)
         _copy(vectors[_KEPT_GRADIENT], gradient)
     status = _accept(memory, value, gradient) if accepted else RUNNING
-    return status if status != RUNNING else _next(memory)
+    return status if status != RUNNING else _aim(memory)
 
 
 @entry

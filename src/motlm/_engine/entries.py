@@ -11,12 +11,12 @@ from .compile import compiled, entry
 from .objective import (
     Setup,
     Vector,
+    fields_of,
     finish,
     gamma_divergence,
     gaussian_divergence,
     kl_and_partials,
     models_of,
-    fields_of,
     pack_gradient,
     solve_all,
     tables_of,
@@ -118,7 +118,7 @@ def _at(tables: Tables, panel: int, x: float) -> float:
     value = tables.coefficients[panel, N_POWERS - 1, 0]
     for power in range(N_POWERS - 2, -1, -1):
         value = value * x + tables.coefficients[panel, power, 0]
-    return value
+    return float(value)
 
 
 @entry
@@ -201,9 +201,7 @@ def block_sums(
 
 
 @entry
-def conclude(
-    setup: Setup, vector: Vector, full: Array, sums: Array
-) -> tuple[float, float, Array]:
+def conclude(setup: Setup, vector: Vector, full: Array, sums: Array) -> tuple[float, float, Array]:
     """Risk, divergence, and the gradient of the objective."""
     partials = np.empty(len(full))
     risk, kl = finish(setup, full, sums, partials)
@@ -235,9 +233,7 @@ def gamma_divergences(
         np.empty(len(shape)), np.empty(len(shape)), np.empty(len(shape)),
     )  # fmt: skip
     for i in range(len(shape)):
-        value[i], by_shape[i], by_rate[i] = gamma_divergence(
-            shape[i], rate[i], shape0[i], rate0[i]
-        )
+        value[i], by_shape[i], by_rate[i] = gamma_divergence(shape[i], rate[i], shape0[i], rate0[i])
     return value, by_shape, by_rate
 
 

@@ -158,7 +158,7 @@ def tables_of(setup: Setup, bessel: Array | None, full: Array) -> Tables:
     raise NotImplementedError
 
 
-@overload(tables_of, strict=False)
+@overload(tables_of, strict=False)  # type: ignore[untyped-decorator]
 def _tables_of(setup: Any, bessel: Any, full: Any) -> Any:
     given = isinstance(bessel, NoneType)
 
@@ -268,8 +268,8 @@ def sum_all(
     for begin in range(0, len(data.target), setup.block):
         part, end = np.zeros(len(total)), min(begin + setup.block, len(data.target))
         add_sums(
-            tables, setup.learned, setup.alike, setup.loss, setup.tolerance, setup.combination, data,
-            models, begin, end, located, partials, part,
+            tables, setup.learned, setup.alike, setup.loss, setup.tolerance, setup.combination,
+            data, models, begin, end, located, partials, part,
         )  # fmt: skip
         for i in range(len(total)):
             total[i] += part[i]

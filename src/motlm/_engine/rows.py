@@ -15,7 +15,7 @@ import numpy as np
 from .._typing import Array, Integers
 from .compile import compiled, compiled_fast, entry
 from .special import cholesky_solve, normal
-from .tables import INSIDE, N_COLUMNS, N_POWERS, Tables, place
+from .tables import N_COLUMNS, N_POWERS, Tables, look_up
 
 __all__ = [
     "ANY",
@@ -30,7 +30,6 @@ __all__ = [
     "add_moments",
     "add_sums",
     "combine",
-    "look_up",
     "losses_of",
     "n_moments",
     "n_sums",
@@ -162,21 +161,6 @@ def combine(
 
 
 @compiled_fast
-def look_up(tables: Tables, panel: Integers, position: Array, omega: Array) -> None:
-    """Memberships of rows, from their places in one locality's table."""
-    coefficients = tables.coefficients
-    for j in range(len(panel)):
-        at, x = panel[j], position[j]
-        if at >= 0:
-            value = coefficients[at, N_POWERS - 1, 0]
-            for power in range(N_POWERS - 2, -1, -1):
-                value = value * x + coefficients[at, power, 0]
-            omega[j] = value
-        else:
-            omega[j] = 1.0 if at == INSIDE else 0.0
-
-
-@compiled_fast
 def _add_slopes(
     tables: Tables, panel: Integers, position: Array, factor: Array, pull: Array, out: Array
 ) -> None:
@@ -281,8 +265,7 @@ def _locate(
     else:
         transpose(data.distance, begin, rows, distance)
     for i in range(distance.shape[0]):
-        place(tables, i, distance[i], here.panel[i], here.position[i])
-        look_up(tables, here.panel[i], here.position[i], here.omega[i])
+        look_up(tables, i, distance[i], here.panel[i], here.position[i], here.omega[i])
 
 
 @compiled
@@ -357,9 +340,7 @@ def add_sums(
             for row in range(width):
                 variance[row] = coef2 * norm2[row] + intercept2
                 score[i, row] += models.intercept[i]
-            losses_of(
-                loss, tolerance, y, score[i], variance, losses[i], by_mean[i], by_variance[i]
-            )
+            losses_of(loss, tolerance, y, score[i], variance, losses[i], by_mean[i], by_variance[i])
         combine(combination, here.omega, losses, value, by_omega, gate, variance)
         out[0] += _dot(weight, value)
         if not partials:

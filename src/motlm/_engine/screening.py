@@ -80,7 +80,7 @@ def _rank(values: Array, place: int) -> float:
             low = i
         else:
             break
-    return values[place]
+    return float(values[place])
 
 
 @compiled_fast
@@ -143,7 +143,7 @@ def score_balls(
         _distances(data, rows[one], squared)
         for row in range(m):
             sorted_[row] = squared[row]
-        place = min(max(int(math.ceil(shares[one] * m)) - 1, 0), m - 1)
+        place = min(max(math.ceil(shares[one] * m) - 1, 0), m - 1)
         limit = _rank(sorted_, place)
         for row in range(m):
             weight[row] = outside[row] if squared[row] <= limit else 0.0

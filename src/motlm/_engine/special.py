@@ -108,8 +108,7 @@ def digamma(x: float) -> float:
         x += 1.0
     v = 1.0 / (x * x)
     tail = v * (
-        1.0 / 12.0
-        - v * (1.0 / 120.0 - v * (1.0 / 252.0 - v * (1.0 / 240.0 - v * (1.0 / 132.0))))
+        1.0 / 12.0 - v * (1.0 / 120.0 - v * (1.0 / 252.0 - v * (1.0 / 240.0 - v * (1.0 / 132.0))))
     )
     return shift + math.log(x) - 0.5 / x - tail
 
@@ -193,7 +192,7 @@ def quantile_table(tail: float) -> Array:
     """
     shape = np.exp(np.linspace(math.log(_SHAPES[0]), math.log(_SHAPES[1]), _N_SHAPES))
     low = np.maximum(gammaincinv(shape, tail), 1e-290)
-    return np.log(np.stack([low, gammainccinv(shape, tail)]))
+    return np.asarray(np.log(np.stack([low, gammainccinv(shape, tail)])))
 
 
 @compiled
@@ -235,7 +234,7 @@ def cholesky_solve(gram: Array, moment: Array) -> None:
 
 @compiled_fast
 def _factor(gram: Array, ridge: float) -> bool:
-    """The lower triangle becomes Cholesky's factor; the upper one stays, with which to begin anew."""
+    """The lower triangle becomes Cholesky's factor; the upper one stays, to begin anew with."""
     n = len(gram)
     for i in range(n):
         for j in range(i + 1):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array, Integers
+from .._typing import AnyArray, Array, Integers
 from ..special import powers_from_values
 from .compile import compiled, compiled_fast
 from .special import (
@@ -41,7 +41,7 @@ __all__ = [
     "Tables",
     "constants",
     "edges_of",
-    "place",
+    "look_up",
     "theta",
     "upsilon",
 ]
@@ -83,7 +83,7 @@ class Tables(NamedTuple):
     """
 
     lead: Array  # (n_localities, 6): SHIFT, START, PER_CELL, N_CELLS, FIRST_CELL, FIRST_PANEL
-    panel_of: Integers  # (cell,)
+    panel_of: AnyArray  # (cell,)
     panels: Array  # (panel, 2): its left edge in cells, and two over its width in cells
     coefficients: Array  # (panel, power, column)
 
@@ -140,9 +140,7 @@ def _walk(low: float, high: float, smoothing: float, shape: float, rate: float) 
 
 
 @compiled
-def _lay(
-    low: Array, high: Array, smoothing: Array, shape: Array, rate: Array
-) -> Tables:
+def _lay(low: Array, high: Array, smoothing: Array, shape: Array, rate: Array) -> Tables:
     """Panels for each locality; the coefficients are not yet computed."""
     n = len(shape)
     lead = np.empty((n + 1, 6))
@@ -155,7 +153,7 @@ def _lay(
         for j in range(own):
             narrowest = min(narrowest, walk[j + 1] - walk[j])
         for j in range(own + 1):
-            edges[i, j] = int(math.floor((walk[j] - walk[0]) * _CELLS / narrowest + 0.5))
+            edges[i, j] = math.floor((walk[j] - walk[0]) * _CELLS / narrowest + 0.5)
         lead[i, SHIFT], lead[i, START] = walk[-1], walk[0]
         lead[i, PER_CELL] = edges[i, own] / (walk[own] - walk[0])
         lead[i, N_CELLS], lead[i, FIRST_CELL] = edges[i, own], n_cells
@@ -225,7 +223,7 @@ def theta(shape: Array, rate: Array, low: Array, high: Array) -> Tables:
     values = np.zeros((_NODES, N_COLUMNS))
     for i in range(n):
         k, t = shape[i], rate[i]
-        peak, psi, log_rate = log_gamma_peak(k), digamma(k), math.log(t)
+        peak, psi = log_gamma_peak(k), digamma(k)
         first, last = int(tables.lead[i, FIRST_PANEL]), int(tables.lead[i + 1, FIRST_PANEL])
         for panel in range(first, last):
             middle, half = _middle(tables, i, panel)
@@ -364,13 +362,12 @@ def _fluxes(
         cut = constant - 0.5 * away * away + log_bessel_and_ratio(bessel, log_z)[0] - _DROP
         for j in range(5):
             sums[j] = 0.0
-        u, right = (_TERMS - 1 - _BELOW) * h, _add_terms(
-            bessel, -_BELOW * h, h, power, linear, away, reach, log_z, constant, sums
+        u, right = (
+            (_TERMS - 1 - _BELOW) * h,
+            _add_terms(bessel, -_BELOW * h, h, power, linear, away, reach, log_z, constant, sums),
         )
         while right > cut and u < 300.0:
-            right = _add_terms(
-                bessel, u + h, h, power, linear, away, reach, log_z, constant, sums
-            )
+            right = _add_terms(bessel, u + h, h, power, linear, away, reach, log_z, constant, sums)
             u += _TERMS * h
         u = _BELOW * h
         r = math.exp(-u)
@@ -378,9 +375,7 @@ def _fluxes(
         left = -power * u - linear * (r - 1.0) - 0.5 * gap * gap + constant
         left += log_bessel_and_ratio(bessel, log_z - u)[0]
         while left > cut and u < 300.0:
-            left = _add_terms(
-                bessel, -u - h, -h, power, linear, away, reach, log_z, constant, sums
-            )
+            left = _add_terms(bessel, -u - h, -h, power, linear, away, reach, log_z, constant, sums)
             u += _TERMS * h
         through, outward, inward = h * sums[0], h * sums[1] * mode, h * sums[2] / mode
         out[i, 1] = -through / at if at > 0.0 else -outward / d * per_eps2
@@ -393,23 +388,27 @@ def _fluxes(
 
 
 @compiled_fast
-def place(tables: Tables, i: int, distance: Array, panel: Integers, position: Array) -> None:
-    """The panel of locality i in which each distance lies, and its position in [-1, 1] there;
-    INSIDE before the first edge, and OUTSIDE beyond the last.
+def look_up(
+    tables: Tables, i: int, distance: Array, panel: Integers, position: Array, omega: Array
+) -> None:
+    """Memberships of rows in locality i, from their distances; with the panel in which each lies,
+    INSIDE before the first edge and OUTSIDE beyond the last, and its position in [-1, 1] there.
     """
-    lead = tables.lead[i]
+    lead, coefficients = tables.lead[i], tables.coefficients
     shift, start, per_cell = lead[SHIFT], lead[START], lead[PER_CELL]
     n_cells, first_cell = lead[N_CELLS], int(lead[FIRST_CELL])
     for j in range(len(distance)):
         position[j] = (logarithm(distance[j] + shift) - start) * per_cell
     for j in range(len(distance)):
         x = position[j]
-        if not x > -0.5:
-            panel[j] = INSIDE
+        if not x > 0.0:
+            panel[j], omega[j] = INSIDE, 1.0
         elif x >= n_cells:
-            panel[j] = OUTSIDE
+            panel[j], omega[j] = OUTSIDE, 0.0
         else:
-            x = max(x, 0.0)  # where a table begins at 0, a row there lies in it, but for rounding
             at = tables.panel_of[first_cell + np.int64(x)]
-            panel[j] = at
-            position[j] = (x - tables.panels[at, 0]) * tables.panels[at, 1] - 1.0
+            x = (x - tables.panels[at, 0]) * tables.panels[at, 1] - 1.0
+            value = coefficients[at, N_POWERS - 1, 0]
+            for power in range(N_POWERS - 2, -1, -1):
+                value = value * x + coefficients[at, power, 0]
+            panel[j], position[j], omega[j] = at, x, value

@@ -149,9 +149,9 @@ class _Fitted:
     "--jobs",
     type=int,
     callback=require_jobs,
-    default=1,
+    default=-1,
     show_default=True,
-    help="Number of processes; -1 is one for each core.",
+    help="Number of threads; -1 is one for each core.",
 )
 @click.option(
     "--time-limit",

@@ -57,9 +57,9 @@ def require_finite(ctx: click.Context, param: click.Parameter, value: float | No
 
 
 def require_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
-    """A number of processes, as joblib takes it: -1 is one for each core."""
+    """A number of threads, as joblib takes it: -1 is one for each core."""
     if value == 0:
-        raise click.BadParameter("0 processes cannot work; give 1 or more, or -1 for all cores.")
+        raise click.BadParameter("0 threads cannot work; give 1 or more, or -1 for all cores.")
     return value
 
 

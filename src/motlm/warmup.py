@@ -1,0 +1,101 @@
+"""The engine made ready before a fit's clock starts: compiled, or loaded from where its code is
+kept.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from .geometry import Geometry, GivenCenters, LearnedBalls, radii
+from .losses import Loss
+from .objective import Objective
+from .optimize import lbfgs
+from .posterior import FIELDS, MODEL_FIELDS, Prior
+from .rows import Rows
+from .starts import one_model, place_at_rows, promising_balls
+from .strengths import weakest
+
+__all__ = ["warm_up"]
+
+_READY: set[tuple[object, ...]] = set()  # what this process has compiled or loaded
+_ROWS, _MANY, _BLOCK = 40, 800, 128
+
+
+def warm_up(objective: Objective, show: bool) -> None:
+    """Run the engine once on a few rows, on a problem of the same kind.
+
+    The first time after an installation it is compiled, which takes some seconds; a line on stderr
+    says so where somebody may be waiting: with `show`, or in a terminal or a notebook.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of the fit to come.
+    show : bool
+
+    Examples
+    --------
+    >>> from motlm import Prior
+    >>> from motlm.datasets import make_clf_case1
+    >>> from motlm.geometry import LearnedBalls
+    >>> from motlm.losses import ZeroOne
+    >>> from motlm.objective import Objective
+    >>> from motlm.rows import Rows
+    >>> from motlm.warmup import warm_up
+    >>> X, y = make_clf_case1(200, random_state=0)
+    >>> objective = Objective(ZeroOne(), LearnedBalls(), Prior(), Rows.of(X, y), 4.0)
+    >>> warm_up(objective, show=False)
+    """
+    geometry, loss, many = objective.geometry, objective.loss, objective.many
+    kind = (geometry.learned, loss.closed_form, many, objective.rows.features.dtype.name)
+    if kind in _READY:
+        return
+    mark = _mark(kind)
+    if (mark is None or not mark.exists()) and (show or _interactive()):
+        print(
+            "[motlm] compiling the search, once after an installation; this takes some seconds",
+            file=sys.stderr,
+            flush=True,
+        )
+    _run(geometry, loss, many, objective.rows.features.dtype)
+    if mark is not None:
+        mark.touch()
+    _READY.add(kind)
+
+
+def _mark(kind: tuple[object, ...]) -> Path | None:
+    """A file that says that code for this kind of problem is kept."""
+    from ._engine.compile import cache_folder
+
+    folder = cache_folder()
+    return None if folder is None else folder / "-".join(["ready", *map(str, kind)])
+
+
+def _interactive() -> bool:
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def _run(geometry: Geometry, loss: Loss, many: bool, dtype: object) -> None:
+    """All that a search does, on rows in which there is next to nothing to find."""
+    rng = np.random.default_rng(0)
+    m = _MANY if many else _ROWS
+    X, y = rng.normal(size=(m, 1)), np.sign(rng.normal(size=m))
+    points = np.zeros((1, 1))
+    alike: Geometry = LearnedBalls() if geometry.learned else GivenCenters(points=points)
+    distance = None if geometry.learned else np.abs(X)
+    rows = Rows.of(X, y, None, distance).astype(dtype)
+    prior = Prior().expand(1, 1)
+    objective = Objective(loss, alike, prior, rows, 1.0, block=_BLOCK if many else _MANY)
+    begin = place_at_rows(objective, 1, False, rng)
+    free = [*MODEL_FIELDS, *alike.free]
+    assert set(free) <= set(FIELDS)
+    found = lbfgs(objective, begin, free, max_iter=2)
+    radii(alike, found.posterior)
+    weakest(objective, found.posterior)
+    if geometry.learned:
+        none = one_model(objective, False)
+        lbfgs(Objective(loss, alike, prior.keep([]), rows, 1.0), none, free[:4], max_iter=2)
+        promising_balls(objective, none, 2, rng)
