@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import random_posterior, random_rows
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -455,7 +456,10 @@ def interrupting(model, X, y, after: float) -> None:
 
 def test_interrupt_leaves_a_usable_model() -> None:
     X, y = make_clf_case2(4000, random_state=0)
-    model = LocalMixtureClassifier("auto", n_starts=20, random_state=0)
+    model = LocalMixtureClassifier("auto", n_starts=200, random_state=0)
+    with warnings.catch_warnings():  # the engine is compiled before it is interrupted
+        warnings.simplefilter("ignore")
+        clone(model).set_params(n_localities=1, n_starts=1).fit(X[:100], y[:100])
     before = signal.getsignal(signal.SIGINT)
     with pytest.warns(ConvergenceWarning, match="interrupted: the model is the best found so far"):
         interrupting(model, X, y, 0.5)
@@ -481,16 +485,21 @@ def test_second_interrupt_is_obeyed() -> None:
             watch._stop(signal.SIGINT, None)
 
 
-def test_interrupt_while_waiting_for_other_processes() -> None:
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_interrupt_while_others_search(backend: str) -> None:
     """In a process of its own, as from a terminal: the whole group gets the signal."""
-    code = """
+    code = f"""
     import warnings
+    from joblib import parallel_config
     from motlm import LocalMixtureClassifier
     from motlm.datasets import make_clf_case2
     X, y = make_clf_case2(4000, random_state=0)
-    model = LocalMixtureClassifier("auto", n_starts=40, n_jobs=2, random_state=0)
+    model = LocalMixtureClassifier("auto", n_starts=400, n_jobs=2, random_state=0)
+    with warnings.catch_warnings():  # compiles what is needed
+        warnings.simplefilter("ignore")
+        LocalMixtureClassifier(1, n_starts=1, inverse_temperature=2.0).fit(X[:100], y[:100])
     print("ready", flush=True)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, parallel_config("{backend}"):
         warnings.simplefilter("always")
         model.fit(X, y)
     print("caught", [str(one.message)[:11] for one in caught], model.predict(X).shape, flush=True)
@@ -687,9 +696,10 @@ def test_after_an_interrupt_no_process_is_used(
     monkeypatch.setattr("motlm.search.Parallel", interrupted)
     search = searching(ringed(rng), n_jobs=2)
     begin = [place_at_rows(search.objective(1, 2.0), 1, False, rng) for _ in range(3)]
-    assert len(search.polish(search.objective(1, 2.0), begin)) == 1
-    assert search.watch.interrupted
-    assert len(search.polish(search.objective(1, 2.0), begin)) == 1  # in this process, and at once
+    with parallel_config("loky"):
+        assert len(search.polish(search.objective(1, 2.0), begin)) == 1
+        assert search.watch.interrupted
+        assert len(search.polish(search.objective(1, 2.0), begin)) == 1  # here, and at once
 
 
 # -- types -----------------------------------------------------------------------------------------
@@ -759,14 +769,16 @@ def test_any_number_of_jobs_with_learned_centers(Estimator) -> None:
         if Estimator is LocalMixtureClassifier
         else make_reg_case2(400, random_state=0)
     )
-    models = [
-        Estimator("auto", max_localities=2, n_starts=3, n_jobs=jobs, random_state=0).fit(X, y)
-        for jobs in (1, 2)
-    ]
-    np.testing.assert_array_equal(models[0].posterior_.coef, models[1].posterior_.coef)
-    assert [record.objective for record in models[0].path_] == [
-        record.objective for record in models[1].path_
-    ]
+    models = []
+    for jobs, backend in ((1, "threading"), (2, "threading"), (2, "loky")):
+        with parallel_config(backend):
+            model = Estimator("auto", max_localities=2, n_starts=3, n_jobs=jobs, random_state=0)
+            models.append(model.fit(X, y))
+    for other in models[1:]:
+        np.testing.assert_array_equal(models[0].posterior_.coef, other.posterior_.coef)
+        assert [record.objective for record in models[0].path_] == [
+            record.objective for record in other.path_
+        ]
 
 
 def _outcome(n: int, temperature: float, losses: list[float], score: float) -> learning.Outcome:
