@@ -290,8 +290,8 @@ class Evaluator:
         self.setup = objective.setup(n, n_coordinates, d, block)
         self.many = len(rows) > _MANY * block
 
-    def evaluate(self, values: Array) -> Evaluation:
-        """The objective and its gradient at a vector of free numbers."""
+    def evaluate(self, values: Array, gradient: bool = True) -> Evaluation:
+        """The objective at a vector of free numbers, and its gradient if that is asked for."""
         from ._engine import descent
 
         if self.many:
@@ -299,10 +299,10 @@ class Evaluator:
             return self._conclude(full, tables, located)
         memory = descent.new_memory(values, values, values, 1, 0.0)
         unit = np.ones(len(values))
-        self.run(memory, unit, 1)
+        self.run(memory, unit, 1 if gradient else 0)
         risk, kl = float(memory.numbers[descent.RISK]), float(memory.numbers[descent.KL])
-        gradient = memory.vectors[descent.GRADIENT] / self.nats
-        return Evaluation(risk + kl / self.nats, risk, kl, gradient)
+        slopes = memory.vectors[descent.GRADIENT] / self.nats
+        return Evaluation(risk + kl / self.nats, risk, kl, slopes)
 
     @property
     def nats(self) -> float:

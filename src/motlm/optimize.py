@@ -153,7 +153,7 @@ def value_at(
     """
     evaluator = Evaluator(objective, Packing(start, ()), eliminates(objective, free), stop=stop)
     try:
-        return evaluator.evaluate(np.empty(0)).value
+        return evaluator.evaluate(np.empty(0), gradient=False).value
     except StoppedError:
         return np.inf
 

@@ -263,15 +263,16 @@ def search(
     setup: Setup, data: Data, vector: Vector, bessel: Array | None, eliminate: bool | None,
     memory: Memory, unit: Array, budget: int,
 ) -> int:  # fmt: skip
-    """So many evaluations of the objective and its gradient, each followed by a step. The vector is
-    in units of its own, and the objective in nats.
+    """So many evaluations of the objective and its gradient, each followed by a step; or, with a
+    budget of 0, one evaluation of the objective alone. The vector is in units of its own, and the
+    objective in nats.
 
     `bessel` is None where centers are given, and `eliminate` where models are searched: what is not
     needed is not compiled.
     """
     nats = setup.inverse_temperature * setup.total_weight
     values, partials = np.empty(len(unit)), np.empty(len(vector.template))
-    for _ in range(budget):
+    for _ in range(max(budget, 1)):
         for i in range(len(unit)):
             values[i] = memory.vectors[TRIAL, i] * unit[i]
         full = unpack(vector, setup.n, values)
@@ -280,12 +281,14 @@ def search(
             located = new_located(setup.n, 0)
         else:
             located = solve_all(setup, data, tables, full)
-        sums = sum_all(setup, data, tables, full, located, True)
+        sums = sum_all(setup, data, tables, full, located, budget > 0)
         risk, kl = finish(setup, full, sums, partials)
+        memory.numbers[RISK], memory.numbers[KL] = risk, kl
+        if budget == 0:
+            return RUNNING
         gradient = pack_gradient(vector, setup.n, full, partials)
         for i in range(len(unit)):
             gradient[i] *= unit[i] * nats
-        memory.numbers[RISK], memory.numbers[KL] = risk, kl
         status = advance(memory, nats * risk + kl, gradient)
         if status != RUNNING:
             return status
