@@ -358,6 +358,8 @@ def rows_of(
     """Encoded rows as the objective reads them; in float32 where they are, and are many."""
     Z = inputs.standardize(encoded)
     features = inputs.features(Z)
+    if codes is not None:  # for the engine, which takes features by column
+        features = np.asfortranarray(features)
     coordinates, distance = geometry.rows(Z, features)
     goal = np.zeros(len(encoded)) if codes is None else (codes - target.center) / target.scale
     wide = encoded.dtype != np.float32 or len(encoded) < LARGE

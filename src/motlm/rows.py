@@ -68,10 +68,17 @@ class Rows:
 
     @cached_property
     def data(self) -> Any:
-        """The arrays as the engine takes them: contiguous, and not read-only."""
+        """The arrays as the engine takes them: contiguous, not read-only, and the features and
+        coordinates by column.
+        """
         from ._engine.rows import Data
 
-        arrays = [np.require(getattr(self, name), requirements=["C", "W"]) for name in Data._fields]
+        arrays = []
+        for name in Data._fields:
+            value = getattr(self, name)
+            if name in ("features", "coordinates"):
+                value = value.T
+            arrays.append(np.require(value, requirements=["C", "W"]))
         if self.coordinates is self.features:
             arrays[2], arrays[3] = arrays[0], arrays[1]
         return Data(*arrays)

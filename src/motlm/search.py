@@ -30,6 +30,7 @@ from .objective import Objective
 from .optimize import Solution, Solver, eliminates, lbfgs, value_at
 from .posterior import Posterior
 from .reproduction import nadam, paper_draw
+from .rows import Rows
 from .strengths import strengths, weakest
 from .watch import Deadline, Watch
 
@@ -117,6 +118,7 @@ class Search:
     # whether localities are alike and their centers free, so that balls may be added and exchanged
     grows: bool
     _known: dict[tuple[int, int, float], Solution] = field(default_factory=dict)  # what was found
+    _parts: dict[int, tuple[Rows, Rows]] = field(default_factory=dict)  # some of the rows, of each
 
     # -- ways to a mixture -------------------------------------------------------------------------
 
@@ -341,7 +343,10 @@ class Search:
         rows = objective.rows
         if len(rows) <= _SCREENED_ROWS:
             return objective
-        part = rows.part(slice(0, _SCREENED_ROWS)).astype(np.float64)
+        if id(rows) not in self._parts:
+            part = rows.part(slice(0, _SCREENED_ROWS)).astype(np.float64)
+            self._parts[id(rows)] = rows, part
+        _, part = self._parts[id(rows)]
         ratio = objective.total_weight / float(part.weight.sum())
         return replace(
             objective, rows=part, inverse_temperature=objective.inverse_temperature * ratio

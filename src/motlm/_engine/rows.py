@@ -35,7 +35,7 @@ __all__ = [
     "n_sums",
     "new_located",
     "solve_models",
-    "transpose",
+    "take",
 ]
 
 ZERO_ONE, SQUARED, OFF_BY = 0, 1, 2  # losses
@@ -44,7 +44,7 @@ _AT_ONCE = 128  # rows
 
 
 class Data(NamedTuple):
-    """Rows, as `motlm.rows.Rows` has them."""
+    """Rows, as `motlm.rows.Rows` has them; features and coordinates by column: (column, row)."""
 
     features: Array
     features_norm2: Array
@@ -186,13 +186,12 @@ def _add_slopes(
 
 
 @compiled
-def transpose(table: Array, begin: int, rows: int, out: Array) -> None:
-    """Some rows of a table, by column; zeros after them."""
-    for row in range(rows):
-        for j in range(out.shape[0]):
-            out[j, row] = table[begin + row, j]
-    for row in range(rows, out.shape[1]):
-        for j in range(out.shape[0]):
+def take(table: Array, begin: int, rows: int, out: Array) -> None:
+    """Some rows of a table; zeros after them."""
+    for j in range(out.shape[0]):
+        for row in range(rows):
+            out[j, row] = table[j, begin + row]
+        for row in range(rows, out.shape[1]):
             out[j, row] = 0.0
 
 
@@ -263,7 +262,9 @@ def _locate(
         _cut(data.coordinates_norm2, begin, rows, norms)
         _measure(norms, center, columns, distance)
     else:
-        transpose(data.distance, begin, rows, distance)
+        for row in range(distance.shape[1]):
+            for i in range(distance.shape[0]):
+                distance[i, row] = data.distance[begin + row, i] if row < rows else 0.0
     for i in range(distance.shape[0]):
         look_up(tables, i, distance[i], here.panel[i], here.position[i], here.omega[i])
 
@@ -321,9 +322,9 @@ def add_sums(
     gate, pull = score, losses[:n]
     for begin in range(first, last, width):
         rows = min(width, last - begin)
-        transpose(data.features, begin, rows, columns)
+        take(data.features, begin, rows, columns)
         if learned and not alike:
-            transpose(data.coordinates, begin, rows, places)
+            take(data.coordinates, begin, rows, places)
         if is_known:
             _copy_located(known, begin, rows, here, 0)
         else:
@@ -407,7 +408,7 @@ def add_moments(
     """What the best models of the squared loss are solved from, added to out; and where the rows
     lie, into located.
     """
-    n, d = (len(tables.lead) - 1), data.features.shape[1]
+    n, d = (len(tables.lead) - 1), data.features.shape[0]
     size = (n + 1) * (d + 1)
     gram = out[: size * (d + 1)].reshape(n + 1, d + 1, d + 1)
     moment = out[size * (d + 1) : size * (d + 2)].reshape(n + 1, d + 1)
@@ -422,9 +423,9 @@ def add_moments(
     weighted, target, weight = np.empty(width), np.empty(width), np.empty(width)
     for begin in range(first, last, width):
         rows = min(width, last - begin)
-        transpose(data.features, begin, rows, features)
+        take(data.features, begin, rows, features)
         if learned and not alike:
-            transpose(data.coordinates, begin, rows, places)
+            take(data.coordinates, begin, rows, places)
         _locate(tables, learned, data, center, places, begin, rows, distance, norms, here)
         _copy_located(here, 0, rows, located, begin)
         _cut(data.features_norm2, begin, rows, norms)

@@ -21,24 +21,25 @@ _AT_ONCE = 128
 @compiled
 def _add_rows(data: Data, weight: Array, gram: Array, moment: Array) -> None:
     """Add the weighted squares and products of the rows of positive weight."""
-    d = data.features.shape[1]
+    d = data.features.shape[0]
     columns, gate = np.empty((d + 1, _AT_ONCE)), np.empty(_AT_ONCE)
     target, weighted = np.empty(_AT_ONCE), np.empty(_AT_ONCE)
+    chosen = np.empty(_AT_ONCE, np.int64)
     count = 0
     for row in range(len(weight) + 1):
-        if row == len(weight) or count == _AT_ONCE:
+        if row < len(weight) and weight[row] != 0.0:
+            chosen[count], gate[count], target[count] = row, weight[row], data.target[row]
+            count += 1
+        if (row == len(weight) and count) or count == _AT_ONCE:
             for i in range(count, _AT_ONCE):  # the last ones are not full
-                gate[i], target[i] = 0.0, 0.0
-                for j in range(d + 1):
-                    columns[j, i] = 0.0
+                chosen[i], gate[i], target[i] = 0, 0.0, 0.0
+            for j in range(d):
+                for i in range(_AT_ONCE):
+                    columns[j, i] = data.features[j, chosen[i]]
+            for i in range(_AT_ONCE):
+                columns[d, i] = 1.0
             add_gram(columns, gate, target, weighted, gram, moment)
             count = 0
-        if row < len(weight) and weight[row] != 0.0:
-            for j in range(d):
-                columns[j, count] = data.features[row, j]
-            columns[d, count] = 1.0
-            gate[count], target[count] = weight[row], data.target[row]
-            count += 1
 
 
 @compiled
@@ -51,7 +52,7 @@ def _solve_ridge(gram: Array, moment: Array) -> None:
 @entry
 def fit_ridge(data: Data, weight: Array) -> Array:
     """Weights and intercept of a ridge regression of the target on the rows, with these weights."""
-    d = data.features.shape[1]
+    d = data.features.shape[0]
     gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
     _add_rows(data, weight, gram, moment)
     _solve_ridge(gram, moment)
@@ -86,12 +87,15 @@ def _rank(values: Array, place: int) -> float:
 @compiled_fast
 def _distances(data: Data, row: int, out: Array) -> None:
     """Squared, of all rows from one of them."""
-    center, norm2 = data.coordinates[row], data.coordinates_norm2[row]
+    norm2 = data.coordinates_norm2[row]
     for i in range(len(out)):
-        total = 0.0
-        for j in range(len(center)):
-            total += data.coordinates[i, j] * center[j]
-        out[i] = max(data.coordinates_norm2[i] + norm2 - 2.0 * total, 0.0)
+        out[i] = 0.0
+    for j in range(data.coordinates.shape[0]):
+        at = data.coordinates[j, row]
+        for i in range(len(out)):
+            out[i] += data.coordinates[j, i] * at
+    for i in range(len(out)):
+        out[i] = max(data.coordinates_norm2[i] + norm2 - 2.0 * out[i], 0.0)
 
 
 @compiled_fast
@@ -104,15 +108,15 @@ def _hard_loss(
     d, m = len(model) - 1, len(weight)
     total, residual = 0.0, 0.0
     for row in range(m):
-        work[0, row] = 0.0
-        if weight[row] != 0.0:
-            mean = model[d]
-            for j in range(d):
-                mean += data.features[row, j] * model[j]
-            work[0, row] = mean
-            gap = data.target[row] - mean
-            residual += weight[row] * gap * gap
-            total += weight[row]
+        work[0, row] = model[d]
+    for j in range(d):
+        slope = model[j]
+        for row in range(m):
+            work[0, row] += data.features[j, row] * slope
+    for row in range(m):
+        gap = data.target[row] - work[0, row]
+        residual += weight[row] * gap * gap
+        total += weight[row]
     residual /= max(total, 1e-300)
     variance = 0.0 if loss == SQUARED else max(residual, _LEAST_VARIANCE)
     for row in range(m):
@@ -132,7 +136,7 @@ def score_balls(
     models, inside and outside, of hard memberships. `outside` are the weights of rows for the
     exterior model.
     """
-    m, d = data.features.shape
+    d, m = data.features.shape
     count = len(rows)
     found, models = np.empty((count, 2)), np.empty((count, 2, d + 1))
     whole, whole_moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
