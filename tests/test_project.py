@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ LINE = [
     "errors",
     "limits",
     "special",
+    "_engine",
     "_betting",
     "bounds",
     "lookup",
@@ -54,6 +56,7 @@ LINE = [
     "reproduction",
     "watch",
     "strengths",
+    "warmup",
     "search",
     "overlap",
     "routine",
@@ -120,8 +123,14 @@ def test_every_module_has_an_honest_all() -> None:
             assert hasattr(module, public), f"motlm.{name}.__all__ names {public}"
 
 
-def test_run_time_dependencies_are_three() -> None:
-    """Importing motlm needs NumPy, SciPy and scikit-learn and nothing of the extras."""
+def test_run_time_dependencies_are_four() -> None:
+    """Importing motlm needs NumPy, SciPy and scikit-learn and nothing of the extras; Numba is
+    imported when a fit begins.
+    """
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        needed = tomllib.load(file)["project"]["dependencies"]
+    names = [re.match(r"[\w-]+", one)[0] for one in needed]
+    assert names == ["numpy", "scipy", "scikit-learn", "numba"]
     code = (
         "import sys, sklearn.base, sklearn.metrics, scipy.optimize, scipy.stats, joblib,"
         " threadpoolctl\nbefore = set(sys.modules)  # scikit-learn itself may load pandas where it"
@@ -132,7 +141,20 @@ def test_run_time_dependencies_are_three() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     ).stdout.split()
-    assert not {"matplotlib", "pandas", "polars", "plotly", "jinja2"} & set(loaded)
+    extras = {"matplotlib", "pandas", "polars", "plotly", "jinja2"}
+    assert not (extras | {"numba", "llvmlite"}) & set(loaded)
+
+
+@pytest.mark.parametrize("name", [one for one in LINE if one[0] != "_" or one == "_docs"])
+def test_no_module_imports_numba(name: str) -> None:
+    """But for the engine, and inside the functions that need it."""
+    sources = sorted((SOURCE / name).rglob("*.py")) or [SOURCE / f"{name}.py"]
+    for path in sources:
+        for node in ast.parse(path.read_text()).body:  # at the top of the file
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                text = ast.unparse(node)
+                assert "numba" not in text, f"{path.name}: {text}"
+                assert "_engine" not in text, f"{path.name}: {text}"
 
 
 def test_version_and_typing_marker() -> None:
@@ -243,6 +265,10 @@ def private_names(tree: ast.AST) -> set[str]:
     return {name for name in found if name.startswith("_")}
 
 
+# of notebooks and named tuples
+NOT_PRIVATE = ("_repr_html_", "_asdict", "_fields", "_replace")
+
+
 def broken_rules(path: Path, text: str | None = None) -> list[str]:
     """Private attributes of other modules' objects, hidden imports, and tasks told by class."""
     tree = ast.parse(path.read_text() if text is None else text)
@@ -251,7 +277,7 @@ def broken_rules(path: Path, text: str | None = None) -> list[str]:
         where = f"{path.name}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Attribute) and re.fullmatch(r"_[a-z]\w*", node.attr):
             mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-            if not mine and node.attr not in own and node.attr != "_repr_html_":
+            if not mine and node.attr not in own and node.attr not in NOT_PRIVATE:
                 found.append(f"{where}: {ast.unparse(node)}")
         names = {one.name for one in node.names} if isinstance(node, ast.ImportFrom) else set()
         if "import_module" in names or (
@@ -351,6 +377,8 @@ def test_the_design_page_names_what_exists() -> None:
     for name in checked:
         module, *rest = name.split(".")
         thing: object = importlib.import_module(f"motlm.{module}")
+        if module == "_engine":  # whose modules are imported when a fit begins
+            thing = importlib.import_module(f"motlm._engine.{rest.pop(0)}")
         for part in rest:
             assert hasattr(thing, part), f"docs/design.md names {name}"
             thing = getattr(thing, part)
