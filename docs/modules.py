@@ -17,7 +17,7 @@ LAYERS = {  # from the bottom to the top
     "objective": "metrics geometry objective",
     "search": "starts optimize reproduction watch strengths search",
     "fitted model": "overlap targets localities routine mixture",
-    "fit": "problem learning checks fitting",
+    "fit": "problem learning checks warmup fitting",
     "uses of a mixture": "certificates files exports",
     "estimators": "estimators loading",
     "readers": "tables explanations plotting report cli",
