@@ -1,7 +1,8 @@
-"""A fixed seed gives the posterior that it gave before the mixture became one object.
+"""Fits of a few tables: a fixed seed gives the same posterior each time and for any number of jobs,
+and one that is no worse than that of an earlier revision.
 
-The numbers in fixtures/posteriors.json were written by the revision before; that they come out to
-1e-12 is checked where NumPy, SciPy and the kernels of BLAS are the same, and roughly elsewhere.
+The objectives in fixtures/posteriors.json were written by a revision whose searches took other
+steps; a search that ends in another minimum ends in one as low.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import environment
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
@@ -82,16 +83,22 @@ SETS = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", SETS)
-def test_same_posterior(name: str) -> None:
+def test_objectives_are_as_low(name: str) -> None:
+    """At the inverse temperature that was chosen then: held-out rows may choose another."""
     estimator, rows = SETS[name]
-    model = estimator.fit(*rows())
     before = BEFORE["posteriors"][name]
-    if BEFORE["environment"] != environment():  # another path to the minimum, by the last bits
-        assert model.objective_ == pytest.approx(before["objective"], rel=0.05)
-        return
-    assert model.inverse_temperature_ == before["lambda"]
-    assert model.objective_ == pytest.approx(before["objective"], rel=1e-12)
-    for field in FIELDS:
-        found = getattr(model.posterior_, field)
-        expected = np.array(before[field]).reshape(found.shape)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=field)
+    model = clone(estimator).set_params(inverse_temperature=before["lambda"]).fit(*rows())
+    assert model.objective_ <= 1.005 * before["objective"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", SETS)
+def test_same_seed_same_posterior(name: str) -> None:
+    estimator, rows = SETS[name]
+    one, again, two = (clone(estimator).set_params(n_jobs=n).fit(*rows()) for n in (1, 1, 2))
+    for other in (again, two):
+        assert other.inverse_temperature_ == one.inverse_temperature_
+        assert other.objective_ == one.objective_
+        for field in FIELDS:
+            found, expected = (getattr(model.posterior_, field) for model in (other, one))
+            np.testing.assert_array_equal(found, expected, err_msg=field)
