@@ -401,11 +401,12 @@ def look_up(
         position[j] = (logarithm(distance[j] + shift) - start) * per_cell
     for j in range(len(distance)):
         x = position[j]
-        if not x > 0.0:
+        if not x > -0.5:
             panel[j], omega[j] = INSIDE, 1.0
         elif x >= n_cells:
             panel[j], omega[j] = OUTSIDE, 0.0
         else:
+            x = max(x, 0.0)  # where a table begins at 0, a row there lies in it, but for rounding
             at = tables.panel_of[first_cell + np.int64(x)]
             x = (x - tables.panels[at, 0]) * tables.panels[at, 1] - 1.0
             value = coefficients[at, N_POWERS - 1, 0]
