@@ -40,7 +40,7 @@ __all__ = ["SOLVERS", "Search", "catoni_bound"]
 _DRAWN = 16  # starts drawn for each that is polished
 # most balls that are placed anew; more than that are placed too rarely well, and growth does better
 _FRESH = 4
-_STEPS = 10  # of the first, short polish
+_STEPS = 12  # of the first, short polish
 _STEPS_CLOSED = 5  # of the same where the models have closed forms: few steps remain
 _SHORT = 0.2  # cost of a short polish in a long one's, for the progress bar
 _FOLLOWED = 2  # minima that are polished to the end, and continued to other inverse temperatures
