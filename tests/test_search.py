@@ -68,7 +68,7 @@ def searching(rows: Rows, loss=ZeroOne(), **changes) -> Search:  # noqa: B008
         "free": FREE,
         "unit_scale": False,
         "solver": "lbfgs",
-        "n_starts": 4,
+        "n_starts": 12,
         "max_iter": 200,
         "tol": None,
         "n_jobs": None,
@@ -563,7 +563,7 @@ def test_the_bar_in_a_terminal(
 @pytest.mark.filterwarnings("ignore:no training row belongs")
 def test_warm_start_goes_on_from_the_fitted_posterior() -> None:
     X, y = make_clf_case2(900, random_state=0)
-    model = LocalMixtureClassifier(3, n_starts=3, standardize=False, random_state=0).fit(
+    model = LocalMixtureClassifier(3, n_starts=12, standardize=False, random_state=0).fit(
         X[:600], y[:600]
     )
     value, centers = model.inverse_temperature_, model.posterior_.center
@@ -709,7 +709,7 @@ def test_float32_is_computed_in_float32_where_rows_are_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X, y = make_clf_case2(3000, random_state=0)
-    arguments = {"n_localities": 2, "inverse_temperature": 2.0, "n_starts": 3, "random_state": 0}
+    arguments = {"n_localities": 2, "inverse_temperature": 2.0, "n_starts": 12, "random_state": 0}
     double = LocalMixtureClassifier(**arguments).fit(X, y)
     few = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
     seen = []
