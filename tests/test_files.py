@@ -857,8 +857,9 @@ def test_files_of_earlier_versions(path: Path) -> None:
     expected = json.loads(path.with_name(path.stem.replace("model", "said") + ".json").read_text())
     X = rows_of(expected)
     assert model.predict(X).tolist() == expected["predict"]
+    # tables of memberships are exact to 1e-9; those of earlier versions had other panels
     np.testing.assert_allclose(
-        model.predict_proba(X), expected["predict_proba"], rtol=1e-7, atol=1e-15
+        model.predict_proba(X), expected["predict_proba"], rtol=1e-7, atol=1e-9
     )
 
 
@@ -874,7 +875,8 @@ def test_each_schema_has_a_file() -> None:
 )
 def test_models_of_schema_2_predict_as_before(path: Path, tmp_path: Path) -> None:
     """To the last bit where the same numerical libraries run on the same kind of processor, whose
-    products of matrices differ in the last bits from those of others.
+    products of matrices differ in the last bits from those of others; but for probabilities, to the
+    accuracy of tables, whose panels were others.
     """
     expected = json.loads(path.read_text())
     first = motlm.load(path.with_name(path.name.replace(".expected", "")))
@@ -892,7 +894,9 @@ def test_models_of_schema_2_predict_as_before(path: Path, tmp_path: Path) -> Non
         if "predict_proba" in expected:
             found["predict_proba"] = model.predict_proba(X)
         for name, values in found.items():
-            if same or values.dtype.kind not in "f":
+            if name in ("membership", "predict_proba"):
+                np.testing.assert_allclose(values, expected[name], rtol=0.0, atol=1e-9)
+            elif same or values.dtype.kind not in "f":
                 assert values.tolist() == expected[name], name
             else:
                 np.testing.assert_allclose(values, expected[name], rtol=1e-7, atol=1e-12)
