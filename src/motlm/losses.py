@@ -12,9 +12,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ._typing import Array
+from .errors import InputTypeError
 from .limits import flush_to_zero
 
-__all__ = ["LOSSES", "Loss", "LossPartials", "OffBy", "Squared", "ZeroOne"]
+__all__ = ["LOSSES", "Loss", "LossPartials", "OffBy", "Squared", "ZeroOne", "check_loss"]
 
 
 class LossPartials(NamedTuple):
@@ -50,6 +51,16 @@ class _Compiled:
         flat = (np.array(one).ravel() for one in every)
         found = losses(self.code, float(self.tolerance), *flat)
         return LossPartials(*(one.reshape(every[0].shape) for one in found))
+
+
+def check_loss(loss: Loss) -> None:
+    """Raise unless the engine computes this loss as its class does."""
+    made = getattr(type(loss), "value_and_partials", None)
+    if made is not _Compiled.value_and_partials or not isinstance(getattr(loss, "code", None), int):
+        raise InputTypeError(
+            f"expected a loss that the engine knows ({', '.join(one.name for one in LOSSES)}); got"
+            f" a {type(loss).__name__}. docs/adding-a-loss.md says how to add one."
+        )
 
 
 class ZeroOne(_Compiled):

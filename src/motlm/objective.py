@@ -23,7 +23,7 @@ from ._typing import Array
 from .combinations import SUM, Combination
 from .geometry import Geometry
 from .lookup import memberships
-from .losses import Loss
+from .losses import Loss, check_loss
 from .posterior import FIELDS, FREE_SCALES, Packing, Posterior, Prior, flatten, unflatten
 from .rows import Rows
 
@@ -165,7 +165,8 @@ class Objective:
     @property
     def many(self) -> bool:
         """Whether its rows are so many that they are handed out in blocks."""
-        return len(self.rows) > _MANY * _block(self.block, self.prior.n_localities)
+        n = np.size(self.prior.radius_shape)
+        return len(self.rows) > _MANY * _block(self.block, n)
 
     @property
     def total_weight(self) -> float:
@@ -183,6 +184,7 @@ class Objective:
         known = self._setups.get((n, n_coordinates, d, block))
         if known is not None:
             return known
+        check_loss(self.loss)
         rows, prior = self.rows, self.prior
         if not self.geometry.learned:  # given centers have no prior, nor its width
             prior = replace(prior, center=0.0)

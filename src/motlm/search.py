@@ -118,7 +118,8 @@ class Search:
     watch: Watch
     # whether localities are alike and their centers free, so that balls may be added and exchanged
     grows: bool
-    _known: dict[tuple[int, int, float], Solution] = field(default_factory=dict)  # what was found
+    # what was found, and on which rows
+    _known: dict[tuple[int, int, float], tuple[Rows, Solution]] = field(default_factory=dict)
     _parts: dict[int, tuple[Rows, Rows]] = field(default_factory=dict)  # some of the rows, of each
 
     # -- ways to a mixture -------------------------------------------------------------------------
@@ -247,7 +248,7 @@ class Search:
         step = 1.0 if max_iter is None else _SHORT
         known = self._known.get((id(begin[0]), id(objective.rows), objective.inverse_temperature))
         if known is not None and self.watch.over():
-            return [known]
+            return [known[1]]
         solver, jobs = SOLVERS[self.solver], effective_n_jobs(self.n_jobs)
         if objective.many and self.solver == "lbfgs":  # the threads share the rows
             options["n_threads"], jobs = jobs, 1
@@ -269,7 +270,8 @@ class Search:
             found = self._elsewhere(objective, begin, options)
             self.watch.advance(len(begin) * step)
         for one in found:
-            self._known[id(one.posterior), id(objective.rows), one.inverse_temperature] = one
+            key = (id(one.posterior), id(objective.rows), one.inverse_temperature)
+            self._known[key] = objective.rows, one  # both are held, and so are their identities
         return found
 
     def _in_threads(

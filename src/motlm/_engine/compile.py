@@ -20,7 +20,7 @@ import numba
 __all__ = ["cache_folder", "compiled", "compiled_fast", "entry", "inlined"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_SOURCES = sorted(Path(__file__).parent.glob("*.py"))
+_SOURCES = [*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parents[1] / "special.py"]
 
 
 def _digest() -> str:

@@ -202,35 +202,33 @@ def advance(memory: Memory, value: float, gradient: Array) -> int:
     if finite and value < numbers[BEST]:
         numbers[BEST], numbers[BEST_RISK], numbers[BEST_KL] = value, numbers[RISK], numbers[KL]
         _copy(trial, vectors[LOWEST])
-    if counts[_PHASE] == _FIRST:
-        numbers[VALUE] = value
-        numbers[_VALUES + counts[STEPS] % (_LOOK_BACK + 1)] = value
-        _copy(gradient, vectors[GRADIENT])
-        if not finite:
-            return STRAY
-        return _aim(memory)
     slope, after = 0.0, 0.0
     for i in range(len(trial)):
         moved = trial[i] - vectors[POINT, i]
         slope += vectors[GRADIENT, i] * moved
         after += gradient[i] * moved
     expanding = counts[_PHASE] == _EXPANDING
-    accepted, back = True, False
-    if expanding and not (finite and value < numbers[_KEPT]):
+    accepted, again, back = True, False, False
+    if counts[_PHASE] == _FIRST:
+        if not finite:
+            return STRAY
+        numbers[VALUE] = value
+        numbers[_VALUES + counts[STEPS] % (_LOOK_BACK + 1)] = value
+        _copy(gradient, vectors[GRADIENT])
+        accepted = False
+    elif expanding and not (finite and value < numbers[_KEPT]):
         back = True
     elif not finite or value > numbers[VALUE] + _ARMIJO * slope:
         counts[_TRIES] += 1
-        if counts[_TRIES] <= _BACKTRACKS:
+        accepted, again = False, counts[_TRIES] <= _BACKTRACKS
+        if again:
             shrink = 0.1
             if finite:
                 shrink = min(max(-0.5 * slope / (value - numbers[VALUE] - slope), 0.1), 0.5)
             numbers[_STEP] *= shrink
-            _try(vectors, numbers[_STEP])
-            return RUNNING
-        if counts[_PAIRS] == 0:
+        elif counts[_PAIRS] == 0:
             return CONVERGED  # no further decrease, for rounding
-        counts[_PAIRS] = 0
-        accepted = False
+        counts[_PAIRS] *= again
     elif after < _WOLFE * slope and counts[_TRIES] < (_EXPANSIONS if expanding else 1):
         counts[_PHASE] = _EXPANDING
         counts[_TRIES] += 1
@@ -239,9 +237,11 @@ def advance(memory: Memory, value: float, gradient: Array) -> int:
         _copy(gradient, vectors[_KEPT_GRADIENT])
         ahead = slope / (slope - after) if after > slope else 4.0
         numbers[_STEP] *= min(max(ahead, 2.0), 4.0)
+        again = True
+    if again:
         _try(vectors, numbers[_STEP])
         for i in range(len(trial)):
-            if trial[i] != vectors[_KEPT_POINT, i]:
+            if not accepted or trial[i] != vectors[_KEPT_POINT, i]:
                 return RUNNING
         back = True  # all are at their bounds
     if back:

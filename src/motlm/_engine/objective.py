@@ -207,34 +207,35 @@ def gamma_divergence(k: float, t: float, k0: float, t0: float) -> tuple[float, f
 @compiled
 def kl_and_partials(setup: Setup, full: Array, partials: Array) -> float:
     """KL(Q || P), eqs. 14, 20, 23 and 45 of the paper."""
-    n, one = setup.n, np.empty(1)
-    q = fields_of(full, n, setup.n_coordinates, setup.d)
-    p = fields_of(setup.prior, n, setup.n_coordinates, setup.d)
-    out = fields_of(partials, n, setup.n_coordinates, setup.d)
-    for i in range(len(partials)):
-        partials[i] = 0.0
+    n, d, wide, prior = setup.n, setup.d, setup.n_coordinates, setup.prior
+    scale = n * wide  # where the fields begin: scales of the centers, then shapes and rates
+    shape, rate, coef = scale + n, scale + 2 * n, scale + 3 * n
+    coef_scale = coef + (n + 1) * d
     total = 0.0
     for i in range(n):
-        if setup.learned:
-            value, out.center_scale[i] = gaussian_divergence(
-                q.center[i], q.center_scale[i], p.center[i], p.center_scale[i], out.center[i]
-            )
+        value, by_shape, by_rate = gamma_divergence(
+            full[shape + i], full[rate + i], prior[shape + i], prior[rate + i]
+        )
+        partials[shape + i], partials[rate + i] = by_shape, by_rate
+        total += value
+    for part in range(3):  # centers, weights, intercepts
+        count, width, first, spread = n, wide, 0, scale
+        if part > 0:
+            count, width, first, spread = n + 1, d, coef, coef_scale
+        if part == 2:
+            width, first, spread = 1, coef_scale + n + 1, coef_scale + 2 * (n + 1)
+        for i in range(count):
+            low = first + i * width
+            if part == 0 and not setup.learned:
+                partials[spread + i] = 0.0
+                for j in range(low, low + width):
+                    partials[j] = 0.0
+                continue
+            value, partials[spread + i] = gaussian_divergence(
+                full[low : low + width], full[spread + i], prior[low : low + width],
+                prior[spread + i], partials[low : low + width],
+            )  # fmt: skip
             total += value
-        value, out.radius_shape[i], out.radius_rate[i] = gamma_divergence(
-            q.radius_shape[i], q.radius_rate[i], p.radius_shape[i], p.radius_rate[i]
-        )
-        total += value
-    for i in range(n + 1):
-        value, out.coef_scale[i] = gaussian_divergence(
-            q.coef[i], q.coef_scale[i], p.coef[i], p.coef_scale[i], out.coef[i]
-        )
-        total += value
-        value, out.intercept_scale[i] = gaussian_divergence(
-            q.intercept[i : i + 1], q.intercept_scale[i], p.intercept[i : i + 1],
-            p.intercept_scale[i], one,
-        )  # fmt: skip
-        total += value
-        out.intercept[i] = one[0]
     return total
 
 
@@ -281,12 +282,12 @@ def finish(setup: Setup, full: Array, sums: Array, partials: Array) -> tuple[flo
     """From sums over rows to the risk and the divergence, and the objective's partials in all
     fields.
     """
-    fields = fields_of(full, setup.n, setup.n_coordinates, setup.d)
-    by = fields_of(sums[1:], setup.n, setup.n_coordinates, setup.d)
     kl = kl_and_partials(setup, full, partials)
-    for i in range(setup.n + 1):  # the sums are of partials in the variances
-        by.coef_scale[i] *= 2.0 * fields.coef_scale[i]
-        by.intercept_scale[i] *= 2.0 * fields.intercept_scale[i]
+    first = setup.n * (setup.n_coordinates + 3) + (setup.n + 1) * setup.d
+    last = first + 2 * (setup.n + 1)
+    for i in range(setup.n + 1):  # the sums are of partials in the variances of the scores
+        sums[1 + first + i] *= 2.0 * full[first + i]
+        sums[1 + last + i] *= 2.0 * full[last + i]
     temperature = 1.0 / (setup.inverse_temperature * setup.total_weight)
     for i in range(len(partials)):
         partials[i] = sums[1 + i] / setup.total_weight + partials[i] * temperature

@@ -41,7 +41,7 @@ _PER_LOG2 = 1.0 / _LOG2
 _LOG2_HIGH, _LOG2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 
 
-@compiled_fast
+@compiled
 def exponential(x: float) -> float:
     """exp(x) to 1e-14 for abs(x) < 700, without a branch or a call, so that several are computed at
     once.

@@ -66,7 +66,6 @@ _FAR = 20.0
 _X, _FROM_VALUES = powers_from_values(_NODES)
 _INTERPOLATE = np.vstack([_FROM_VALUES, np.zeros((1, _NODES))])
 _PRIMITIVE = np.vstack([np.zeros((1, _NODES)), _FROM_VALUES / np.arange(1, _NODES + 1)[:, None]])
-_ENDS = np.array([[-1.0], [1.0]]) ** np.arange(N_POWERS) @ _PRIMITIVE
 
 
 class Constants(NamedTuple):
@@ -143,29 +142,31 @@ def _walk(low: float, high: float, smoothing: float, shape: float, rate: float) 
 def _lay(low: Array, high: Array, smoothing: Array, shape: Array, rate: Array) -> Tables:
     """Panels for each locality; the coefficients are not yet computed."""
     n = len(shape)
-    lead = np.empty((n + 1, 6))
-    edges = np.empty((n, _MOST + 1), np.int64)
+    lead, ends = np.empty((n + 1, 6)), np.zeros(n + 1, np.int64)
+    for i in range(n):
+        ends[i + 1] = ends[i] + len(_walk(low[i], high[i], smoothing[i], shape[i], rate[i])) - 1
+    edges = np.empty(ends[n], np.int64)  # of all localities, one after another
     n_panels, n_cells = 0, 0
     for i in range(n):
         walk = _walk(low[i], high[i], smoothing[i], shape[i], rate[i])
-        own = len(walk) - 2
+        own, first = len(walk) - 2, ends[i]
         narrowest = math.inf
         for j in range(own):
             narrowest = min(narrowest, walk[j + 1] - walk[j])
         for j in range(own + 1):
-            edges[i, j] = math.floor((walk[j] - walk[0]) * _CELLS / narrowest + 0.5)
+            edges[first + j] = math.floor((walk[j] - walk[0]) * _CELLS / narrowest + 0.5)
         lead[i, SHIFT], lead[i, START] = walk[-1], walk[0]
-        lead[i, PER_CELL] = edges[i, own] / (walk[own] - walk[0])
-        lead[i, N_CELLS], lead[i, FIRST_CELL] = edges[i, own], n_cells
+        lead[i, PER_CELL] = edges[first + own] / (walk[own] - walk[0])
+        lead[i, N_CELLS], lead[i, FIRST_CELL] = edges[first + own], n_cells
         lead[i, FIRST_PANEL] = n_panels
         n_panels += own
-        n_cells += edges[i, own]
+        n_cells += edges[first + own]
     lead[n, FIRST_PANEL], lead[n, FIRST_CELL] = n_panels, n_cells
     panel_of, panels = np.empty(n_cells, np.int32), np.empty((n_panels, 2))
     for i in range(n):
         first = int(lead[i, FIRST_PANEL])
         for panel in range(first, int(lead[i + 1, FIRST_PANEL])):
-            left, right = edges[i, panel - first], edges[i, panel - first + 1]
+            left, right = edges[ends[i] + panel - first], edges[ends[i] + panel - first + 1]
             panels[panel, 0], panels[panel, 1] = left, 2.0 / (right - left)
             for c in range(left, right):
                 panel_of[int(lead[i, FIRST_CELL]) + c] = panel
