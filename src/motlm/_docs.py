@@ -33,7 +33,7 @@ PARAMETERS = """
         Share of the rows that is held out to choose by.
     solver : "lbfgs" or "nadam", default="lbfgs"
         "nadam" is the paper's solver with its random starts, learning rates and stopping rule.
-    n_starts : int, default=5
+    n_starts : int, default=4
         Effort of the search. "lbfgs": starts that are polished for a few steps, of sixteen times as
         many that are drawn, in each of the ways to come by a mixture; the best are searched to the
         end. "nadam": random starts.

@@ -58,7 +58,7 @@ class Settings:
     select: Any = "held-out"
     validation_fraction: Any = 0.2
     solver: Any = "lbfgs"
-    n_starts: Any = 5
+    n_starts: Any = 4
     max_iter: Any = 1000
     tol: Any = None
     max_time: Any = None

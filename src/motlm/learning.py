@@ -205,10 +205,12 @@ class Learning:
         anchor = min(widest, self.target.anchor)
         outcomes: list[Outcome] = []
         leaders: list[Solution] = []
+        softer: list[Solution] = []
         for n in ladder:
             if outcomes and (self.watch.over() or is_futile(outcomes)):
                 break
-            leaders = search.explore(n, anchor if n <= _FEW else widest, self.rng, leaders)
+            at = anchor if n <= _FEW else widest
+            leaders, softer = search.explore_twice(n, at, self.rng, leaders, softer)
             if n not in sizes:
                 continue
             for solutions in search.along(leaders, temperatures, self.rng).values():

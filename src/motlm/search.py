@@ -42,6 +42,7 @@ _DRAWN = 16  # starts drawn for each that is polished
 _FRESH = 4
 _STEPS = 12  # of the first, short polish
 _STEPS_CLOSED = 5  # of the same where the models have closed forms: few steps remain
+_SOFTER = 0.5  # the other lambda at which minima are looked for
 _SHORT = 0.2  # cost of a short polish in a long one's, for the progress bar
 _FOLLOWED = 2  # minima that are polished to the end, and continued to other inverse temperatures
 _EXCHANGES = 2  # balls tried for exchange
@@ -164,6 +165,30 @@ class Search:
             found = self._exchange(found, inverse_temperature, rng)
         self.watch.report(f"n = {n}, lambda' = {inverse_temperature:g}", found[0].objective)
         return found
+
+    def explore_twice(
+        self,
+        n: int,
+        inverse_temperature: float,
+        rng: np.random.Generator,
+        fewer: Sequence[Solution],
+        softer: Sequence[Solution],
+    ) -> tuple[list[Solution], list[Solution]]:
+        """The best few mixtures at a lambda, looked for there and at half of it, and those of the
+        latter; from the best ones of n - 1 of either kind.
+
+        At half of it the objective has fewer minima, and some good ones are found only there; but
+        a ball that does not pay there dies.
+        """
+        found = self.explore(n, inverse_temperature, rng, fewer)
+        if not self.grows or self.watch.over():
+            return found, []
+        below = self.explore(n, _SOFTER * inverse_temperature, rng, softer)
+        if n == 0 or self.watch.over():
+            return found, below
+        objective = self.objective(n, inverse_temperature)
+        moved = self.polish(objective, [one.posterior for one in below])
+        return self._rank([*found, *moved]), below
 
     def along(
         self, leaders: Sequence[Solution], temperatures: Sequence[float], rng: np.random.Generator
@@ -319,10 +344,10 @@ class Search:
         grown = 1 if self.grows else 0
         ways = self._places(n, [None] * grown) + grown + (grown and n > 2)
         exchanges = _EXCHANGES if self.grows and n > 1 else 0
+        looks = 2 if self.grows else 1  # at two lambdas
         return (
-            _SHORT * self.n_starts * (ways + exchanges)
-            + _FOLLOWED * (ways + n_temperatures - 1.0)
-            + exchanges
+            looks * (_SHORT * self.n_starts * (ways + exchanges) + _FOLLOWED * ways + exchanges)
+            + _FOLLOWED * n_temperatures
         )
 
     # -- parts of it -------------------------------------------------------------------------------

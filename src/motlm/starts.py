@@ -228,7 +228,7 @@ def promising_balls(
         for row, (limit, left), model in zip(chosen[part], found, models, strict=True):
             radius = min(max(float(np.sqrt(limit)), SMALLEST_START), LARGEST_START)
             placed = objective.geometry.candidate(rows, int(row), radius)
-            gain = (float(lost.sum()) - left) / total
+            gain = (float(lost.sum()) - float(left)) / total
             balls.append(Ball(placed, radius, model[:, :-1], model[:, -1], gain))
         return balls
 
