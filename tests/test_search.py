@@ -349,7 +349,8 @@ def test_validation_rows_choose_and_are_not_fitted() -> None:
     scores = {
         r.inverse_temperature: r.held_out_score for r in model.path_ if r.held_out_score is not None
     }
-    assert model.inverse_temperature_ == max(scores, key=scores.get)
+    alike = [value for value, score in scores.items() if score > max(scores.values()) - 0.01]
+    assert model.inverse_temperature_ == min(alike)  # the smallest of those that do best
     counted = sum(locality.n_rows for locality in model.localities_) + model.exterior_.n_rows
     assert 600 <= counted < 900
     again = clone(model).fit(X[:600], y[:600], X_val=X[600:], y_val=y[600:])
@@ -563,9 +564,9 @@ def test_the_bar_in_a_terminal(
 @pytest.mark.filterwarnings("ignore:no training row belongs")
 def test_warm_start_goes_on_from_the_fitted_posterior() -> None:
     X, y = make_clf_case2(900, random_state=0)
-    model = LocalMixtureClassifier(3, n_starts=12, standardize=False, random_state=0).fit(
-        X[:600], y[:600]
-    )
+    model = LocalMixtureClassifier(
+        3, inverse_temperature=4.0, n_starts=12, standardize=False, random_state=0
+    ).fit(X[:600], y[:600])
     value, centers = model.inverse_temperature_, model.posterior_.center
     cold = model.n_iter_
     model.set_params(warm_start=True).fit(X, y)
