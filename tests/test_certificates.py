@@ -313,7 +313,7 @@ def test_numbers_of_the_revision_before(rows, line, name: str, certified, certif
             now = float(bounds.pac_bayes_kl(one.empirical, one.kl, one.n_rows, share))
         # searches take other paths on other processors, and end near each other
         assert now == pytest.approx(value, rel=0.02)
-        assert certificate[code].kl == (None if kl is None else pytest.approx(kl, rel=0.1))
+        assert certificate[code].kl == (None if kl is None else pytest.approx(kl, rel=0.1, abs=0.5))
 
 
 def test_posteriors_are_learned_once(rows) -> None:
