@@ -276,7 +276,7 @@ def model_of(name: str) -> tuple[Any, pd.DataFrame, np.ndarray]:
         return model, X, y
     mixture = model.mixture_
     target = replace(mixture.target, residual_scale=0.1)
-    posterior = replace(mixture.posterior, radius_rate=mixture.posterior.radius_rate / 1.5)
+    posterior = replace(mixture.posterior, radius_rate=mixture.posterior.radius_rate / 2.5)
     wider = replace(mixture.geometry, radius=radii(mixture.geometry, posterior))
     return with_mixture(model, target=target, posterior=posterior, geometry=wider), X, y
 
