@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -87,13 +87,7 @@ class Rows:
         """The same rows in a floating type."""
         if self.features.dtype == dtype:
             return self
-        parts = {name: getattr(self, name).astype(dtype) for name in _KEPT if name != "unweighted"}
-        if self.coordinates is self.features:
-            parts |= {
-                "coordinates": parts["features"],
-                "coordinates_norm2": parts["features_norm2"],
-            }
-        return Rows(**parts, unweighted=self.unweighted)
+        return self._each(lambda value: value.astype(dtype))
 
     def blocks(self, size: int) -> Iterator[Rows]:
         for start in range(0, len(self), size):
@@ -101,11 +95,11 @@ class Rows:
 
     def part(self, which: Any) -> Rows:
         """Some of the rows. Coordinates that are the features stay so."""
-        parts = {
-            field.name: getattr(self, field.name)[which]
-            for field in fields(self)
-            if field.name != "unweighted"
-        }
+        return self._each(lambda value: value[which])
+
+    def _each(self, change: Callable[[Array], Array]) -> Rows:
+        """With each array changed. Coordinates that are the features stay so."""
+        parts = {name: change(getattr(self, name)) for name in _KEPT if name != "unweighted"}
         if self.coordinates is self.features:
             parts |= {
                 "coordinates": parts["features"],

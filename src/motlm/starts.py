@@ -210,9 +210,10 @@ def promising_balls(
             rows.target, mean[-1], variances(posterior, rows.features_norm2)[-1]
         ).value
     )
-    total = float(rows.weight.sum())
+    total = rows.total_weight
     lost = np.maximum(lost, 0.0)  # memberships from tables may exceed 1 by some 1e-11
-    chance = 0.5 * lost / max(float(lost.sum()), 1e-300) + 0.5 * rows.weight / total
+    before = float(lost.sum())
+    chance = 0.5 * lost / max(before, 1e-300) + 0.5 * rows.weight / total
     chosen = rng.choice(len(rows), size=count, p=chance / chance.sum())
     share = np.exp(rng.uniform(np.log(0.03), np.log(0.6), size=count))
     least = min(rows.features.shape[1] + 2, len(rows)) / len(rows)
@@ -228,7 +229,7 @@ def promising_balls(
         for row, (limit, left), model in zip(chosen[part], found, models, strict=True):
             radius = min(max(float(np.sqrt(limit)), SMALLEST_START), LARGEST_START)
             placed = objective.geometry.candidate(rows, int(row), radius)
-            gain = (float(lost.sum()) - float(left)) / total
+            gain = (before - float(left)) / total
             balls.append(Ball(placed, radius, model[:, :-1], model[:, -1], gain))
         return balls
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array, Integers
-from .compile import compiled, compiled_fast, entry
+from .compile import compiled, entry
 from .objective import (
     Setup,
     Vector,
@@ -25,7 +25,7 @@ from .objective import (
     tables_of,
     unpack,
 )
-from .rows import Data, new_located
+from .rows import Data, dot, new_located
 
 __all__ = [
     "BEST",
@@ -87,14 +87,6 @@ def new_memory(start: Array, lower: Array, upper: Array, limit: int, tol: float)
     return Memory(counts, numbers, vectors, np.empty((2, _MEMORY, len(start))))
 
 
-@compiled_fast
-def _dot(a: Array, b: Array) -> float:
-    total = 0.0
-    for i in range(len(a)):
-        total += a[i] * b[i]
-    return total
-
-
 @compiled
 def _copy(source: Array, out: Array) -> None:
     for i in range(len(out)):
@@ -127,27 +119,27 @@ def _aim(memory: Memory) -> int:
         direction[i] = 0.0 if fixed[i] else -gradient[i]
     if flat:
         return CONVERGED
-    steepest = math.sqrt(_dot(direction, direction))
+    steepest = math.sqrt(dot(direction, direction))
     for back in range(pairs):
         j = (memory.counts[_NEXT] - 1 - back) % _MEMORY
-        alpha[j] = numbers[_PRODUCTS + j] * _dot(steps[j], direction)
+        alpha[j] = numbers[_PRODUCTS + j] * dot(steps[j], direction)
         for i in range(p):
             direction[i] -= alpha[j] * changes[j, i]
     if pairs:
         j = (memory.counts[_NEXT] - 1) % _MEMORY
-        scale = 1.0 / (numbers[_PRODUCTS + j] * _dot(changes[j], changes[j]))
+        scale = 1.0 / (numbers[_PRODUCTS + j] * dot(changes[j], changes[j]))
         for i in range(p):
             direction[i] *= scale
     for back in range(pairs - 1, -1, -1):
         j = (memory.counts[_NEXT] - 1 - back) % _MEMORY
-        beta = numbers[_PRODUCTS + j] * _dot(changes[j], direction)
+        beta = numbers[_PRODUCTS + j] * dot(changes[j], direction)
         for i in range(p):
             direction[i] += (alpha[j] - beta) * steps[j, i]
     for i in range(p):
         if fixed[i]:
             direction[i] = 0.0
-    slope = _dot(gradient, direction)
-    size = math.sqrt(_dot(direction, direction))
+    slope = dot(gradient, direction)
+    size = math.sqrt(dot(direction, direction))
     if pairs and not slope < -1e-10 * steepest * size:
         memory.counts[_PAIRS] = 0
         for i in range(p):
@@ -170,8 +162,8 @@ def _accept(memory: Memory, value: float, gradient: Array) -> int:
         change[i] = gradient[i] - vectors[GRADIENT, i]
         vectors[POINT, i] = vectors[TRIAL, i]
         vectors[GRADIENT, i] = gradient[i]
-    product = _dot(step, change)
-    if product > 1e-12 * _dot(change, change) and product < math.inf:
+    product = dot(step, change)
+    if product > 1e-12 * dot(change, change) and product < math.inf:
         numbers[_PRODUCTS + counts[_NEXT]] = 1.0 / product
         counts[_NEXT] = (counts[_NEXT] + 1) % _MEMORY
         counts[_PAIRS] = min(counts[_PAIRS] + 1, _MEMORY)
@@ -198,7 +190,7 @@ def advance(memory: Memory, value: float, gradient: Array) -> int:
     counts, numbers, vectors = memory.counts, memory.numbers, memory.vectors
     counts[EVALUATIONS] += 1
     trial = vectors[TRIAL]
-    finite = math.isfinite(value) and math.isfinite(_dot(gradient, gradient))
+    finite = math.isfinite(value) and math.isfinite(dot(gradient, gradient))
     if finite and value < numbers[BEST]:
         numbers[BEST], numbers[BEST_RISK], numbers[BEST_KL] = value, numbers[RISK], numbers[KL]
         _copy(trial, vectors[LOWEST])

@@ -30,6 +30,7 @@ __all__ = [
     "add_moments",
     "add_sums",
     "combine",
+    "dot",
     "losses_of",
     "n_moments",
     "n_sums",
@@ -217,7 +218,7 @@ def _project(weights: Array, columns: Array, out: Array) -> None:
 
 
 @compiled_fast
-def _dot(one: Array, other: Array) -> float:
+def dot(one: Array, other: Array) -> float:
     total = 0.0
     for row in range(len(one)):
         total += one[row] * other[row]
@@ -343,7 +344,7 @@ def add_sums(
                 score[i, row] += models.intercept[i]
             losses_of(loss, tolerance, y, score[i], variance, losses[i], by_mean[i], by_variance[i])
         combine(combination, here.omega, losses, value, by_omega, gate, variance)
-        out[0] += _dot(weight, value)
+        out[0] += dot(weight, value)
         if not partials:
             continue
         for i in range(n + 1):
@@ -351,9 +352,9 @@ def add_sums(
                 gated = weight[row] * gate[i, row]
                 by_mean[i, row] *= gated
                 by_variance[i, row] *= gated
-            by_intercept[i] += _dot(by_mean[i], ones)
-            by_intercept_scale[i] += _dot(by_variance[i], ones)
-            by_coef_scale[i] += _dot(by_variance[i], norm2)
+            by_intercept[i] += dot(by_mean[i], ones)
+            by_intercept_scale[i] += dot(by_variance[i], ones)
+            by_coef_scale[i] += dot(by_variance[i], norm2)
         _add_products(by_mean, columns, 1.0, by_coef)
         for i in range(n):
             for row in range(width):
@@ -364,7 +365,7 @@ def add_sums(
         if learned:  # d/dc of omega(|c - x|) is slope (c - x), slope = d omega / d(D^2 / 2)
             _add_products(pull, places, -1.0, by_center)
             for i in range(n):
-                total = _dot(pull[i], ones)
+                total = dot(pull[i], ones)
                 for j in range(n_coordinates):
                     by_center[i, j] += total * models.center[i, j]
     for i in range(n):
@@ -442,7 +443,7 @@ def add_moments(
                 if heavy:
                     inside = max(inside, 0.0)
                 gate[row] = inside * weight[row]
-            squares[i] += _dot(gate, norms)
+            squares[i] += dot(gate, norms)
             add_gram(columns, gate, target, weighted, gram[i], moment[i])
 
 

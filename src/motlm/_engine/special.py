@@ -18,6 +18,8 @@ __all__ = [
     "BESSEL_BEGIN",
     "BESSEL_PER_UNIT",
     "NORMAL_CDF",
+    "N_SHAPES",
+    "SHAPES",
     "bessel_table",
     "cholesky_solve",
     "digamma",
@@ -181,8 +183,8 @@ def log_bessel_and_ratio(table: Array, log_z: float) -> tuple[float, float]:
     return value * x + table[0, i], ratio * x + table[1, i]
 
 
-_SHAPES = (0.02, 2e6)  # over which quantiles are tabulated
-_N_SHAPES = 4096
+SHAPES = (0.02, 2e6)  # over which quantiles are tabulated
+N_SHAPES = 4096
 
 
 @lru_cache(maxsize=1)
@@ -190,7 +192,7 @@ def quantile_table(tail: float) -> Array:
     """(2, number): ln of the quantiles of Gamma(shape, 1) at `tail` and 1 - `tail`, over equal
     steps of ln shape; they only say where a table begins and ends.
     """
-    shape = np.exp(np.linspace(math.log(_SHAPES[0]), math.log(_SHAPES[1]), _N_SHAPES))
+    shape = np.exp(np.linspace(math.log(SHAPES[0]), math.log(SHAPES[1]), N_SHAPES))
     low = np.maximum(gammaincinv(shape, tail), 1e-290)
     return np.asarray(np.log(np.stack([low, gammainccinv(shape, tail)])))
 

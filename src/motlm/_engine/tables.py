@@ -17,6 +17,8 @@ from .._typing import AnyArray, Array, Integers
 from ..special import powers_from_values
 from .compile import compiled, compiled_fast
 from .special import (
+    N_SHAPES,
+    SHAPES,
     bessel_table,
     digamma,
     exponential,
@@ -96,8 +98,8 @@ def constants(n_coordinates: int) -> Constants:
     return Constants(n_coordinates, bessel_table(order), quantile_table(NEGLIGIBLE))
 
 
-_BEGIN = math.log(0.02)
-_PER_STEP = 4095 / (math.log(2e6) - math.log(0.02))
+_BEGIN = math.log(SHAPES[0])
+_PER_STEP = (N_SHAPES - 1) / (math.log(SHAPES[1]) - _BEGIN)
 
 
 @compiled
