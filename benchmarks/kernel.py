@@ -12,7 +12,7 @@ from table import Table, shortest
 
 from motlm import LocalMixtureClassifier
 from motlm._engine.entries import upsilon_tables
-from motlm._engine.tables import NEGLIGIBLE, constants
+from motlm._engine.tables import NEGLIGIBLE, constants, fineness
 from motlm.geometry import LearnedBalls
 from motlm.losses import ZeroOne
 from motlm.objective import Evaluator, Objective
@@ -58,8 +58,9 @@ def table_cost(d: int, n: int) -> float:
     scale, shape = np.full(n, 0.2), np.full(n, 50.0)
     rate = shape / np.sqrt(2 * d)
     low, high = gammaincinv(shape, NEGLIGIBLE) / rate, gammainccinv(shape, NEGLIGIBLE) / rate
-    bessel = constants(d).bessel
-    return shortest(lambda: upsilon_tables(d, bessel, scale, shape, rate, low, high), 300) / n * 1e3
+    bessel, fine = constants(d).bessel, fineness(True)
+    arrays = scale, shape, rate, low, high
+    return shortest(lambda: upsilon_tables(fine, d, bessel, *arrays), 300) / n * 1e3
 
 
 def prediction(m: int, d: int, n: int) -> float:

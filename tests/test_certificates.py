@@ -269,12 +269,6 @@ BEFORE = {
         ("C3", 0.3304686206912632, -0.2273046410990034),
         ("C6", 0.15465618231889366, None),
     ],
-    "learned": [
-        ("C1", 0.33125950132939963, None),
-        ("C2", 0.3441745110182594, 0.011165286842246006),
-        ("C3", 0.3434624717862355, -0.13992842368298142),
-        ("C6", 0.13786761695793803, None),
-    ],
     "regression": [
         ("R1", 0.07783086907644457, None),
         ("R2", 0.027810178970956816, None),
@@ -295,9 +289,6 @@ BEFORE = {
 def test_numbers_of_the_revision_before(rows, line, name: str, certified, certified_line) -> None:
     if name == "given":
         certificate = certified.certificate
-    elif name == "learned":
-        learned = LocalMixtureClassifier(2, **LEARNED)
-        certificate = certify(learned, *rows, sealed=0.5, spend="each").certificate
     elif name == "regression":
         certificate = certified_line.certificate
     elif name == "in-sample":

@@ -118,11 +118,11 @@ def half_distances(n_features: int | None, center_scale: Array, shape: Array, ra
 
 
 def _theta(shape: Array, rate: Array) -> Any:
-    from ._engine import entries
+    from ._engine import entries, tables
 
     low = np.maximum(gammaincinv(shape, _NEGLIGIBLE) / rate, 1e-290)
     high = gammainccinv(shape, _NEGLIGIBLE) / rate
-    return entries.theta_tables(*_arrays(shape, rate, low, high))
+    return entries.theta_tables(tables.fineness(True), *_arrays(shape, rate, low, high))
 
 
 def _upsilon(n_features: int, center_scale: Array, shape: Array, rate: Array) -> Any:
@@ -130,7 +130,8 @@ def _upsilon(n_features: int, center_scale: Array, shape: Array, rate: Array) ->
 
     low, high = gammaincinv(shape, _NEGLIGIBLE) / rate, gammainccinv(shape, _NEGLIGIBLE) / rate
     arrays = _arrays(center_scale, shape, rate, low, high)
-    return entries.upsilon_tables(n_features, tables.constants(n_features).bessel, *arrays)
+    bessel = tables.constants(n_features).bessel
+    return entries.upsilon_tables(tables.fineness(True), n_features, bessel, *arrays)
 
 
 def _arrays(*given: Array) -> list[Array]:

@@ -133,6 +133,8 @@ class Objective:
         Rows that are computed at once.
     combination : Combination, default=SUM
         One of `motlm.combinations`.
+    fine : bool, default=True
+        Whether memberships are exact to ten digits; else to six, for the way of a search.
 
     Examples
     --------
@@ -158,6 +160,7 @@ class Objective:
     inverse_temperature: float
     block: int = BLOCK
     combination: Combination = SUM
+    fine: bool = True
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_setups"}
@@ -203,7 +206,7 @@ class Objective:
             heavy,
             FREE_SCALES[1],
             block,
-            tables.constants(n_coordinates).quantiles,
+            tables.fineness(self.fine),
             flatten(prior, n, n_coordinates, d),
         )
         self._setups[n, n_coordinates, d, block] = made

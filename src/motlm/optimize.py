@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .objective import Evaluator, Objective, StoppedError, never, solve_models
-from .posterior import MODEL_FIELDS, Packing, Posterior
+from .posterior import FIELDS, MODEL_FIELDS, Packing, Posterior, flatten
 
 __all__ = [
     "Record",
@@ -144,18 +144,23 @@ def eliminates(objective: Objective, free: Sequence[str]) -> bool:
 
 def value_at(
     objective: Objective,
-    start: Posterior,
+    alike: Posterior,
     free: Sequence[str],
     stop: Callable[[], bool] = never,
-) -> float:
-    """The objective at a start, with the best models where they have closed forms; infinite where
-    it was stopped.
+) -> Callable[[Posterior], float]:
+    """The objective as a function of posteriors with as many localities as this one, with the best
+    models where they have closed forms; infinite where it was stopped.
     """
-    evaluator = Evaluator(objective, Packing(start, ()), eliminates(objective, free), stop=stop)
-    try:
-        return evaluator.evaluate(np.empty(0), gradient=False).value
-    except StoppedError:
-        return np.inf
+    packing = Packing(alike, tuple(FIELDS), plain=True)
+    evaluator = Evaluator(objective, packing, eliminates(objective, free), stop=stop)
+
+    def value(posterior: Posterior) -> float:
+        try:
+            return evaluator.evaluate(flatten(posterior), gradient=False).value
+        except StoppedError:
+            return np.inf
+
+    return value
 
 
 def lbfgs(

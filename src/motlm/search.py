@@ -27,7 +27,7 @@ from . import starts
 from ._typing import Array
 from .bounds import catoni
 from .objective import Objective
-from .optimize import Solution, Solver, eliminates, lbfgs, value_at
+from .optimize import Solution, Solver, eliminates, lbfgs, solution_at, value_at
 from .posterior import Posterior
 from .reproduction import nadam, paper_draw
 from .rows import Rows
@@ -183,7 +183,8 @@ class Search:
         found = self.explore(n, inverse_temperature, rng, fewer)
         if not self.grows or self.watch.over():
             return found, []
-        below = self.explore(n, _SOFTER * inverse_temperature, rng, softer)
+        fewer_starts = replace(self, n_starts=(self.n_starts + 1) // 2)
+        below = fewer_starts.explore(n, _SOFTER * inverse_temperature, rng, softer)
         if n == 0 or self.watch.over():
             return found, below
         objective = self.objective(n, inverse_temperature)
@@ -269,11 +270,13 @@ class Search:
         """
         if self.tol is not None or self.solver != "lbfgs":
             tol = self.tol
+        if tol == _LOOSE:
+            objective = _coarse(objective)
         options = {"max_iter": self.max_iter if max_iter is None else max_iter, "tol": tol}
         step = 1.0 if max_iter is None else _SHORT
         known = self._known.get((id(begin[0]), id(objective.rows), objective.inverse_temperature))
         if known is not None and self.watch.over():
-            return [known[1]]
+            return [_reckon(objective, known[1])]
         solver, jobs = SOLVERS[self.solver], effective_n_jobs(self.n_jobs)
         if objective.many and self.solver == "lbfgs":  # the threads share the rows
             options["n_threads"], jobs = jobs, 1
@@ -344,7 +347,7 @@ class Search:
         grown = 1 if self.grows else 0
         ways = self._places(n, [None] * grown) + grown + (grown and n > 2)
         exchanges = _EXCHANGES if self.grows and n > 1 else 0
-        looks = 2 if self.grows else 1  # at two lambdas
+        looks = 1.5 if self.grows else 1.0  # at two lambdas, from half as many starts at the other
         return (
             looks * (_SHORT * self.n_starts * (ways + exchanges) + _FOLLOWED * ways + exchanges)
             + _FOLLOWED * n_temperatures
@@ -388,10 +391,7 @@ class Search:
         """
         if len(begin) < 2 or self.watch.over():
             return list(begin[:1])
-
-        def value(start: Posterior) -> float:
-            return value_at(objective, start, self.free, self.watch.over)
-
+        value = value_at(_coarse(objective), begin[0], self.free, self.watch.over)
         values: Array = np.array(self._in_threads(value, begin))
         order = np.argsort(values, kind="stable")
         return [begin[i] for i in order if np.isfinite(values[i])] or list(begin[:1])
@@ -488,6 +488,20 @@ class Search:
 def _differ(worse: Solution, better: Solution) -> bool:
     """Whether two objectives, of either sign, are of different minima."""
     return worse.objective > better.objective + _DIFFERENT * abs(better.objective)
+
+
+def _coarse(objective: Objective) -> Objective:
+    """With memberships to six digits, which is enough along the way. Where rows are many the tables
+    cost next to nothing.
+    """
+    return objective if objective.many else replace(objective, fine=False)
+
+
+def _reckon(objective: Objective, found: Solution) -> Solution:
+    """What was found along the way, with its exact objective."""
+    if objective.many or not objective.fine:
+        return found
+    return solution_at(objective, found.posterior, found.n_iter, found.converged, found.message)
 
 
 def shares_memory() -> bool:

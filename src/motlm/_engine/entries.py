@@ -34,7 +34,7 @@ from .rows import (
     solve_models,
 )
 from .special import digamma, exponential, log_bessel_and_ratio, logarithm, normal, trigamma
-from .tables import FIRST_PANEL, N_POWERS, PER_CELL, SHIFT, START, Tables, theta, upsilon
+from .tables import FIRST_PANEL, PER_CELL, SHIFT, START, Fineness, Tables, theta, upsilon
 
 __all__ = [
     "all_tables",
@@ -76,16 +76,18 @@ def combined(combination: int, omega: Array, losses: Array) -> tuple[Array, Arra
 
 
 @entry
-def theta_tables(shape: Array, rate: Array, low: Array, high: Array) -> Tables:
-    return theta(shape, rate, low, high)
+def theta_tables(
+    fine: Fineness, shape: Array, rate: Array, low: Array, high: Array
+) -> Tables:
+    return theta(fine, shape, rate, low, high)
 
 
 @entry
 def upsilon_tables(
-    n_coordinates: int, bessel: Array, scale: Array, shape: Array, rate: Array, low: Array,
-    high: Array,
+    fine: Fineness, n_coordinates: int, bessel: Array, scale: Array, shape: Array, rate: Array,
+    low: Array, high: Array,
 ) -> Tables:  # fmt: skip
-    return upsilon(n_coordinates, bessel, scale, shape, rate, low, high)
+    return upsilon(fine, n_coordinates, bessel, scale, shape, rate, low, high)
 
 
 @entry
@@ -115,8 +117,9 @@ def half_distances(tables: Tables) -> Array:
 
 @compiled
 def _at(tables: Tables, panel: int, x: float) -> float:
-    value = tables.coefficients[panel, N_POWERS - 1, 0]
-    for power in range(N_POWERS - 2, -1, -1):
+    last = tables.coefficients.shape[1] - 1
+    value = tables.coefficients[panel, last, 0]
+    for power in range(last - 1, -1, -1):
         value = value * x + tables.coefficients[panel, power, 0]
     return float(value)
 

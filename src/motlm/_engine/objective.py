@@ -27,7 +27,7 @@ from .rows import (
     solve_models,
 )
 from .special import digamma, trigamma
-from .tables import Tables, edges_of, theta, upsilon
+from .tables import Fineness, Tables, edges_of, theta, upsilon
 
 __all__ = [
     "LINEAR",
@@ -69,7 +69,7 @@ class Setup(NamedTuple):
     heavy: bool
     most: float  # largest scale of a solved model
     block: int  # rows whose sums are taken before they are added to the others
-    quantiles: Array
+    fine: Fineness
     prior: Array  # all fields
 
 
@@ -166,12 +166,12 @@ def _tables_of(setup: Any, bessel: Any, full: Any) -> Any:
         fields = fields_of(full, setup.n, setup.n_coordinates, setup.d)
         low, high = np.empty(setup.n), np.empty(setup.n)
         for i in range(setup.n):
-            first, last = edges_of(fields.radius_shape[i], setup.quantiles)
+            first, last = edges_of(fields.radius_shape[i], setup.fine.quantiles)
             low[i], high[i] = first / fields.radius_rate[i], last / fields.radius_rate[i]
         if given:
-            return theta(fields.radius_shape, fields.radius_rate, low, high)
+            return theta(setup.fine, fields.radius_shape, fields.radius_rate, low, high)
         return upsilon(
-            setup.n_coordinates, bessel, fields.center_scale, fields.radius_shape,
+            setup.fine, setup.n_coordinates, bessel, fields.center_scale, fields.radius_shape,
             fields.radius_rate, low, high,
         )  # fmt: skip
 

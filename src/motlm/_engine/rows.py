@@ -15,7 +15,7 @@ import numpy as np
 from .._typing import Array, Integers
 from .compile import compiled, compiled_fast, entry
 from .special import cholesky_solve, normal
-from .tables import N_COLUMNS, N_POWERS, Tables, look_up
+from .tables import N_COLUMNS, Tables, look_up
 
 __all__ = [
     "ANY",
@@ -168,7 +168,7 @@ def _add_slopes(
     """Sums over rows of factor times the partials in center_scale, radius_shape and radius_rate;
     pull becomes factor times the slope in D^2 / 2.
     """
-    coefficients, last = tables.coefficients, N_POWERS - 1
+    coefficients, last = tables.coefficients, tables.coefficients.shape[1] - 1
     for j in range(len(panel)):
         at, x = panel[j], position[j]
         pull[j] = 0.0

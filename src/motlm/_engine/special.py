@@ -187,7 +187,7 @@ SHAPES = (0.02, 2e6)  # over which quantiles are tabulated
 N_SHAPES = 4096
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def quantile_table(tail: float) -> Array:
     """(2, number): ln of the quantiles of Gamma(shape, 1) at `tail` and 1 - `tail`, over equal
     steps of ln shape; they only say where a table begins and ends.

@@ -9,6 +9,7 @@ in ln r, taken outwards from the mode of the integrand.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,15 +35,16 @@ __all__ = [
     "NEGLIGIBLE",
     "N_CELLS",
     "N_COLUMNS",
-    "N_POWERS",
     "OUTSIDE",
     "PER_CELL",
     "SHIFT",
     "START",
     "Constants",
+    "Fineness",
     "Tables",
     "constants",
     "edges_of",
+    "fineness",
     "look_up",
     "theta",
     "upsilon",
@@ -50,24 +52,48 @@ __all__ = [
 
 INSIDE, OUTSIDE = -1, -2  # panels of rows that surely are
 NEGLIGIBLE = 1e-11  # probability left out at each end of a table
-_NODES = 16  # Chebyshev nodes in each panel of a table
-# width of a panel, in units of the local length; tuned: value error < 2e-10 over LIMITS
-_PANEL = 3.0
 _MOST = 800  # panels of a table; of theta with a shape of 0.01 there are so many
 _CELLS = 8  # cells in the narrowest panel; the others are rounded to whole cells
-N_POWERS = _NODES + 1
 N_COLUMNS = 5  # value, slope in D^2 / 2, partials in center_scale, radius_shape and radius_rate
-_DROP = 26.0  # the trapezoidal sum is cut where its terms are exp(-26) of the largest
-# its steps, in widths of the integrand; less where that is wide, and so not like a Gaussian. Tuned
-# with _DROP for a relative error of 1e-10
-_STEP, _WIDE, _LARGEST_STEP = 0.88, 4.2, 0.15
 _TERMS, _BELOW = 8, 3.5  # of the sum that are computed at once; the first of them below the mode
 # beyond this many center_scales from the center the second form of d/deps loses no digits
 _FAR = 20.0
 
-_X, _FROM_VALUES = powers_from_values(_NODES)
-_INTERPOLATE = np.vstack([_FROM_VALUES, np.zeros((1, _NODES))])
-_PRIMITIVE = np.vstack([np.zeros((1, _NODES)), _FROM_VALUES / np.arange(1, _NODES + 1)[:, None]])
+
+class Fineness(NamedTuple):
+    """How finely tables are made. All numbers are tuned over the limits of `motlm.membership`."""
+
+    tail: float  # probability left out at each end of a table
+    panel: float  # width of a panel, in units of the local length
+    drop: float  # the trapezoidal sum is cut where its terms are exp(-drop) of the largest
+    # its steps, in widths of the integrand; less where that is wide, and so not like a Gaussian
+    step: float
+    wide: float
+    largest_step: float
+    nodes: Array  # Chebyshev's, in each panel
+    interpolate: Array  # (power, node): from values at the nodes to powers
+    primitive: Array  # the same of the integral
+    quantiles: Array
+
+
+@lru_cache(maxsize=2)
+def fineness(fine: bool) -> Fineness:
+    """Fine: values within 2e-10, partials within 1e-7. Coarse, for the way of a search, which ends
+    with the fine ones: within 1e-5 and 3e-4, at a third of the cost.
+    """
+    if fine:
+        return _fineness(NEGLIGIBLE, 3.0, 26.0, 0.88, 4.2, 0.15, 16)
+    return _fineness(1e-7, 3.0, 8.0, 1.15, 2.0, 0.3, 9)
+
+
+def _fineness(
+    tail: float, panel: float, drop: float, step: float, wide: float, largest: float, n: int
+) -> Fineness:
+    x, matrix = powers_from_values(n)
+    primitive = np.vstack([np.zeros((1, n)), matrix / np.arange(1, n + 1)[:, None]])
+    interpolate = np.vstack([matrix, np.zeros((1, n))])
+    quantiles = quantile_table(tail)
+    return Fineness(tail, panel, drop, step, wide, largest, x, interpolate, primitive, quantiles)
 
 
 class Constants(NamedTuple):
@@ -75,7 +101,6 @@ class Constants(NamedTuple):
 
     n_coordinates: int
     bessel: Array
-    quantiles: Array
 
 
 class Tables(NamedTuple):
@@ -95,7 +120,7 @@ SHIFT, START, PER_CELL, N_CELLS, FIRST_CELL, FIRST_PANEL = range(6)
 def constants(n_coordinates: int) -> Constants:
     """Made once for each dimension."""
     order = 0.5 * max(n_coordinates, 1) - 1.0
-    return Constants(n_coordinates, bessel_table(order), quantile_table(NEGLIGIBLE))
+    return Constants(n_coordinates, bessel_table(order))
 
 
 _BEGIN = math.log(SHAPES[0])
@@ -114,9 +139,11 @@ def edges_of(shape: float, quantiles: Array) -> tuple[float, float]:
 
 
 @compiled
-def _walk(low: float, high: float, smoothing: float, shape: float, rate: float) -> Array:
-    """x at the edges of panels from low to high, each about _PANEL times as wide as the length over
-    which membership varies there; the last entry is the shift.
+def _walk(
+    panel: float, low: float, high: float, smoothing: float, shape: float, rate: float
+) -> Array:
+    """x at the edges of panels from low to high, each about `panel` times as wide as the length
+    over which membership varies there; the last entry is the shift.
 
     The radius varies over D / sqrt(shape) near a distance D below its mean and over the like of its
     own spread beyond; the center's noise smooths all of that over center_scale. In x = ln(D +
@@ -131,7 +158,7 @@ def _walk(low: float, high: float, smoothing: float, shape: float, rate: float) 
     while found[count] < end and count < _MOST:
         at = math.exp(found[count])
         length = math.hypot(smoothing, curl * min(at - shift, bend))
-        found[count + 1] = found[count] + math.log1p(_PANEL * length / at)
+        found[count + 1] = found[count] + math.log1p(panel * length / at)
         count += 1
     stretch = (end - found[0]) / (found[count] - found[0])  # so that the last panel ends at high
     for i in range(1, count + 1):
@@ -141,16 +168,19 @@ def _walk(low: float, high: float, smoothing: float, shape: float, rate: float) 
 
 
 @compiled
-def _lay(low: Array, high: Array, smoothing: Array, shape: Array, rate: Array) -> Tables:
+def _lay(
+    fine: Fineness, low: Array, high: Array, smoothing: Array, shape: Array, rate: Array
+) -> Tables:
     """Panels for each locality; the coefficients are not yet computed."""
     n = len(shape)
     lead, ends = np.empty((n + 1, 6)), np.zeros(n + 1, np.int64)
     for i in range(n):
-        ends[i + 1] = ends[i] + len(_walk(low[i], high[i], smoothing[i], shape[i], rate[i])) - 1
+        walk = _walk(fine.panel, low[i], high[i], smoothing[i], shape[i], rate[i])
+        ends[i + 1] = ends[i] + len(walk) - 1
     edges = np.empty(ends[n], np.int64)  # of all localities, one after another
     n_panels, n_cells = 0, 0
     for i in range(n):
-        walk = _walk(low[i], high[i], smoothing[i], shape[i], rate[i])
+        walk = _walk(fine.panel, low[i], high[i], smoothing[i], shape[i], rate[i])
         own, first = len(walk) - 2, ends[i]
         narrowest = math.inf
         for j in range(own):
@@ -172,19 +202,20 @@ def _lay(low: Array, high: Array, smoothing: Array, shape: Array, rate: Array) -
             panels[panel, 0], panels[panel, 1] = left, 2.0 / (right - left)
             for c in range(left, right):
                 panel_of[int(lead[i, FIRST_CELL]) + c] = panel
-    return Tables(lead, panel_of, panels, np.empty((n_panels, N_POWERS, N_COLUMNS)))
+    return Tables(lead, panel_of, panels, np.empty((n_panels, len(fine.nodes) + 1, N_COLUMNS)))
 
 
 @compiled_fast
-def _fit_panel(values: Array, half: float, coefficients: Array) -> None:
+def _fit_panel(fine: Fineness, values: Array, half: float, coefficients: Array) -> None:
     """From (node, column) values to polynomials. The first column and the fourth are derivatives in
     x, to be integrated; the others go through their values.
     """
-    for power in range(N_POWERS):
+    for power in range(len(coefficients)):
         for column in range(N_COLUMNS):
             coefficients[power, column] = 0.0
-        for node in range(_NODES):
-            primitive, straight = _PRIMITIVE[power, node] * half, _INTERPOLATE[power, node]
+        for node in range(len(values)):
+            primitive = fine.primitive[power, node] * half
+            straight = fine.interpolate[power, node]
             coefficients[power, 0] += primitive * values[node, 0]
             coefficients[power, 3] += primitive * values[node, 3]
             coefficients[power, 1] += straight * values[node, 1]
@@ -200,7 +231,7 @@ def _join(coefficients: Array, first: int, last: int) -> None:
         for panel in range(last - 1, first - 1, -1):
             at_left, at_right = 0.0, 0.0
             sign = 1.0
-            for power in range(N_POWERS):
+            for power in range(coefficients.shape[1]):
                 at_right += coefficients[panel, power, column]
                 at_left += sign * coefficients[panel, power, column]
                 sign = -sign
@@ -217,21 +248,22 @@ def _middle(tables: Tables, i: int, panel: int) -> tuple[float, float]:
 
 
 @compiled
-def theta(shape: Array, rate: Array, low: Array, high: Array) -> Tables:
+def theta(fine: Fineness, shape: Array, rate: Array, low: Array, high: Array) -> Tables:
     """Tables of theta between the distances low and high: known centers, whose slope and scale are
     not asked for.
     """
     n = len(shape)
-    tables = _lay(low, high, np.zeros(n), shape, rate)
-    values = np.zeros((_NODES, N_COLUMNS))
+    tables = _lay(fine, low, high, np.zeros(n), shape, rate)
+    nodes = len(fine.nodes)
+    values = np.zeros((nodes, N_COLUMNS))
     for i in range(n):
         k, t = shape[i], rate[i]
         peak, psi = log_gamma_peak(k), digamma(k)
         first, last = int(tables.lead[i, FIRST_PANEL]), int(tables.lead[i + 1, FIRST_PANEL])
         for panel in range(first, last):
             middle, half = _middle(tables, i, panel)
-            for node in range(_NODES):
-                x = middle + half * _X[node]
+            for node in range(nodes):
+                x = middle + half * fine.nodes[node]
                 shifted = math.exp(x)
                 distance = max(shifted - tables.lead[i, SHIFT], 1e-300)
                 ratio = t * distance / k
@@ -242,41 +274,44 @@ def theta(shape: Array, rate: Array, low: Array, high: Array) -> Tables:
                 values[node, 0] = -by_x
                 values[node, 3] = -by_x * (log_ratio + math.log(k) - psi)
                 values[node, 4] = -density / t
-            _fit_panel(values, half, tables.coefficients[panel])
+            _fit_panel(fine, values, half, tables.coefficients[panel])
         _join(tables.coefficients, first, last)
     return tables
 
 
 @compiled
 def upsilon(
-    n_coordinates: int, bessel: Array, scale: Array, shape: Array, rate: Array, low: Array,
-    high: Array,
+    fine: Fineness, n_coordinates: int, bessel: Array, scale: Array, shape: Array, rate: Array,
+    low: Array, high: Array,
 ) -> Tables:  # fmt: skip
     """Tables of upsilon; low and high are quantiles of the radii, beyond which nothing is left."""
     n = len(shape)
     begin, end = np.empty(n), np.empty(n)
-    far = math.sqrt(-2.0 * math.log(NEGLIGIBLE))
+    far = math.sqrt(-2.0 * math.log(fine.tail))
     for i in range(n):
         # |u| exceeds sqrt(D^2 + d eps^2) + t eps with probability at most exp(-t^2 / 2), since the
         # norm is 1-Lipschitz
         surely = max(low[i] - far * scale[i], 0.0)
         begin[i] = math.sqrt(max(surely * surely - n_coordinates * scale[i] * scale[i], 0.0))
         end[i] = high[i] + 8.0 * scale[i]
-    tables = _lay(begin, end, scale, shape, rate)
-    values, work = np.empty((_NODES, N_COLUMNS)), np.empty((2, _NODES))
-    shifted, distance = np.empty(_NODES), np.empty(_NODES)
+    tables = _lay(fine, begin, end, scale, shape, rate)
+    nodes = len(fine.nodes)
+    values, work = np.empty((nodes, N_COLUMNS)), np.empty((2, nodes))
+    shifted, distance = np.empty(nodes), np.empty(nodes)
     for i in range(n):
         first, last = int(tables.lead[i, FIRST_PANEL]), int(tables.lead[i + 1, FIRST_PANEL])
         for panel in range(first, last):
             middle, half = _middle(tables, i, panel)
-            for node in range(_NODES):
-                shifted[node] = math.exp(middle + half * _X[node])
+            for node in range(nodes):
+                shifted[node] = math.exp(middle + half * fine.nodes[node])
                 distance[node] = max(shifted[node] - tables.lead[i, SHIFT], 0.0)
-            _fluxes(n_coordinates, bessel, distance, scale[i], shape[i], rate[i], work, values)
-            for node in range(_NODES):
+            _fluxes(
+                fine, n_coordinates, bessel, distance, scale[i], shape[i], rate[i], work, values
+            )
+            for node in range(nodes):
                 values[node, 0] = values[node, 1] * distance[node] * shifted[node]
                 values[node, 3] *= shifted[node]
-            _fit_panel(values, half, tables.coefficients[panel])
+            _fit_panel(fine, values, half, tables.coefficients[panel])
         _join(tables.coefficients, first, last)
     return tables
 
@@ -316,8 +351,9 @@ def _add_terms(
 
 @compiled_fast
 def _find_modes(
-    d: int, distance: Array, eps: float, k: float, rate: float, mode: Array, step: Array
-) -> None:
+    fine: Fineness, d: int, distance: Array, eps: float, k: float, rate: float, mode: Array,
+    step: Array,
+) -> None:  # fmt: skip
     """Where the integrands are largest, roughly, in ln r, and the steps of their sums.
 
     z A ~ sqrt(b^2 + z^2) - b, b = d / 2, serves for that; the sums themselves use the exact A.
@@ -340,18 +376,18 @@ def _find_modes(
                 r *= exponential(min(max(slope / curvature, -1.0), 1.0))
         mode[i] = r
         width = 1.0 / math.sqrt(curvature)
-        step[i] = min(_STEP * width / (1.0 + _WIDE * width), _LARGEST_STEP)
+        step[i] = min(fine.step * width / (1.0 + fine.wide * width), fine.largest_step)
 
 
 @compiled
 def _fluxes(
-    d: int, bessel: Array, distance: Array, eps: float, k: float, rate: float, work: Array,
-    out: Array,
+    fine: Fineness, d: int, bessel: Array, distance: Array, eps: float, k: float, rate: float,
+    work: Array, out: Array,
 ) -> None:  # fmt: skip
     """(dU/dD) / D, dU/deps, d^2U/dD dk and dU/drate at each distance, into out[:, 1:]."""
     modes, steps = work[0], work[1]
     sums = np.empty(5)
-    _find_modes(d, distance, eps, k, rate, modes, steps)
+    _find_modes(fine, d, distance, eps, k, rate, modes, steps)
     power, per_eps2 = k + (d - 1.0), 1.0 / (eps * eps)
     log_rate = math.log(rate)
     shared = log_gamma_peak(k) - d * math.log(eps) + k
@@ -362,7 +398,7 @@ def _fluxes(
         log_z = max(math.log(at * per_eps2) + log_mode, -1e3) if at > 0.0 else -1e3
         linear, reach, away = rate * mode, mode / eps, (mode - at) / eps
         constant = shared + k * (log_mode - log_mean - linear / k) + (d - 1.0) * log_mode
-        cut = constant - 0.5 * away * away + log_bessel_and_ratio(bessel, log_z)[0] - _DROP
+        cut = constant - 0.5 * away * away + log_bessel_and_ratio(bessel, log_z)[0] - fine.drop
         for j in range(5):
             sums[j] = 0.0
         u, right = (
@@ -398,6 +434,7 @@ def look_up(
     INSIDE before the first edge and OUTSIDE beyond the last, and its position in [-1, 1] there.
     """
     lead, coefficients = tables.lead[i], tables.coefficients
+    last = coefficients.shape[1] - 1
     shift, start, per_cell = lead[SHIFT], lead[START], lead[PER_CELL]
     n_cells, first_cell = lead[N_CELLS], int(lead[FIRST_CELL])
     for j in range(len(distance)):
@@ -412,7 +449,7 @@ def look_up(
             x = max(x, 0.0)  # where a table begins at 0, a row there lies in it, but for rounding
             at = tables.panel_of[first_cell + np.int64(x)]
             x = (x - tables.panels[at, 0]) * tables.panels[at, 1] - 1.0
-            value = coefficients[at, N_POWERS - 1, 0]
-            for power in range(N_POWERS - 2, -1, -1):
+            value = coefficients[at, last, 0]
+            for power in range(last - 1, -1, -1):
                 value = value * x + coefficients[at, power, 0]
             panel[j], position[j], omega[j] = at, x, value
