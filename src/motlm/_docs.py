@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .checks import list_numbers
 from .targets import Binary, Continuous
 
@@ -124,7 +126,7 @@ CLASSIFIER = (
     Marchand) in closed form.
 """
     + PARAMETERS.format(
-        auto=list_numbers(Binary.temperatures),
+        auto=list_numbers(Binary(np.empty(2)).temperatures),
         which=(
             "the smallest that is not significantly worse on held-out rows"
             "\n        than the best (by a standard error of the difference)"

@@ -63,6 +63,9 @@ class Settings:
     tol: Any = None
     max_time: Any = None
     warm_start: Any = False
+    loss: Any = None  # that of the target
+    power: Any = 1.5
+    class_weight: Any = None
     coef_scale: Any = "free"
     combine: Any = "sum"
     overlap: Any = "nearest"
@@ -112,6 +115,7 @@ class Settings:
                 raise InputError(
                     f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}."
                 )
+        self._check_loss()
         if self.prior is not None and not isinstance(self.prior, Prior):
             raise InputError(
                 f"prior must be None or a motlm.Prior; got {type(self.prior).__name__}."
@@ -120,6 +124,32 @@ class Settings:
             raise InputError(
                 "metric='precomputed' has no rows to measure when predicting; give a metric by"
                 " name, or a function."
+            )
+
+    def _check_loss(self) -> None:
+        power, given = self.power, self.class_weight
+        if self.loss == "tweedie" and not (_is_real(power) and 1 < power < 2):
+            raise InputError(
+                f"power must lie between 1 and 2 (both excluded) for loss='tweedie'; got"
+                f" {_show(power)}.",
+                "For 1 use loss='poisson', for 2 loss='gamma'.",
+            )
+        if self.loss == "log" and (self.coef_scale != "free" or self.combine != "sum"):
+            raise InputError(
+                "coef_scale='unit' and combine='any' are of the zero-one loss; got"
+                f" coef_scale={self.coef_scale!r}, combine={self.combine!r} with loss='log'.",
+                "Add loss='zero-one', or leave them out.",
+            )
+        if isinstance(given, dict):
+            weights = list(given.values())
+            if not all(_is_real(one) and 0 <= one <= LARGEST for one in weights):
+                raise InputError(
+                    f"class_weight must have numbers of at least 0; got {_show(given)}."
+                )
+        elif given is not None and given != "balanced":
+            raise InputError(
+                f"class_weight must be None, 'balanced' or a dict of labels and weights; got"
+                f" {_show(given)}."
             )
 
     def _check_integer(self, name: str, low: int) -> None:
@@ -135,7 +165,7 @@ class Settings:
         if int(value) > most:
             raise InputError(f"{name} must be at most {most}; got {_show(value)}.")
 
-    def temperatures(self, target: type[Target]) -> tuple[float, ...]:
+    def temperatures(self, target: Target) -> tuple[float, ...]:
         """The inverse temperatures to try."""
         given = self.inverse_temperature
         if isinstance(given, str) and given == "auto":
@@ -158,11 +188,20 @@ class Settings:
             )
         if self.select == "bound" and not target.has_bound and len(set(values)) > 1:
             raise InputError(
-                "select='bound' compares objectives of one lambda, so that regression needs one"
-                f" inverse_temperature; got {list_numbers(values.tolist())}. Give one number, or"
+                f"select='bound' compares objectives of one lambda, so that {target.task} with"
+                f" loss={target.loss_name!r} needs one inverse_temperature; got {list_numbers(values.tolist())}. Give one number, or"
                 " select='held-out'."
             )
         return tuple(map(float, dict.fromkeys(values)))
+
+    def prior_of(self, target: Target) -> Prior:
+        """The prior given; else that of the paper for its zero-one loss, and one whose scales of
+        weights are learned for the others.
+        """
+        if self.prior is not None:
+            found: Prior = self.prior
+            return found
+        return Prior(learn_scales=target.loss_name != "zero-one")
 
     def sizes(self, points: Array | None, n_distinct: int, n_rows: int) -> list[int]:
         """The numbers of localities to try."""

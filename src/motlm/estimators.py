@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,7 +31,7 @@ from .mixture import Mixture, View
 from .optimize import Record
 from .overlap import OVERLAPS
 from .posterior import Posterior, Prior
-from .targets import Binary, Continuous, Target
+from .targets import RATE_LOSSES, Binary, Continuous, Rate, Target
 from .units import Units
 
 __all__ = ["ESTIMATORS", "LocalMixture", "LocalMixtureClassifier", "LocalMixtureRegressor"]
@@ -40,7 +40,8 @@ __all__ = ["ESTIMATORS", "LocalMixture", "LocalMixtureClassifier", "LocalMixture
 class LocalMixture(BaseEstimator):  # type: ignore[misc]
     """What the two estimators share."""
 
-    _target: type[Target]
+    _targets: tuple[type[Target], ...]  # that it may have
+    _losses: tuple[str, ...]
 
     def __init__(
         self,
@@ -97,10 +98,10 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
                 f" {', '.join(sorted(saved.parameters))[:200]}."
             )
         model, target = cls(**saved.parameters), type(saved.mixture.target)
-        if not issubclass(target, cls._target):
+        if not issubclass(target, cls._targets):
             raise ModelFileError(f"target.kind {target.kind!r} is not that of a {saved.estimator}.")
         try:
-            Settings.of(model).temperatures(target)
+            Settings.of(model).temperatures(saved.mixture.target)
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"its parameters are not sound: {str(error)[:300]}") from None
         model.__dict__["mixture_"] = saved.mixture
@@ -116,10 +117,21 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             return LearnedBalls()
         return GivenCenters(points, Metric(settings.metric))
 
+    def _learn_target(self, y: AnyArray, settings: Settings) -> Target:
+        raise NotImplementedError
+
     def _fit(self, sample: Sample) -> None:
         """Everything is computed beside the estimator; a fit that fails leaves it as it was."""
         settings = Settings.of(self)
-        kind = Kind(type(self).__name__, self._target, self._geometry)
+        if settings.loss not in self._losses:
+            raise InputError(
+                f"loss must be one of {', '.join(map(repr, self._losses))}; got {settings.loss!r}."
+            )
+
+        def learn(y: AnyArray) -> Target:
+            return self._learn_target(y, settings)
+
+        kind = Kind(type(self).__name__, learn, self._geometry)
         before = getattr(self, "mixture_", None) if settings.warm_start else None
         self.mixture_ = fit_mixture(kind, settings, sample, before)
         for name in ("certificate_", "table_"):  # they were of another model
@@ -502,7 +514,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
 class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[misc]
     __doc__ = _docs.CLASSIFIER
 
-    _target = Binary
+    _targets = (Binary,)
+    _losses = ("log", "zero-one")
 
     def __init__(
         self,
@@ -520,6 +533,8 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         tol: float | None = None,
         max_time: float | None = None,
         warm_start: bool = False,
+        loss: str = "log",
+        class_weight: Any = None,
         coef_scale: str = "free",
         combine: str = "sum",
         overlap: str = "nearest",
@@ -552,8 +567,13 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
             verbose=verbose,
             random_state=random_state,
         )
+        self.loss = loss
+        self.class_weight = class_weight
         self.coef_scale = coef_scale
         self.combine = combine
+
+    def _learn_target(self, y: AnyArray, settings: Settings) -> Target:
+        return Binary.learn(y, settings.loss)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -598,8 +618,9 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """The posterior's vote as a normal quantile, Phi^-1 of `predict_proba`; positive where it
-        favors `classes_[1]`.
+        """The log-odds of `predict_proba`; positive where `predict` answers `classes_[1]`.
+
+        With the log loss it is the score itself, the value of the formula that is used for the row.
 
         Parameters
         ----------
@@ -619,16 +640,38 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         >>> model.decision_function([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]]) > 0
         array([ True, False,  True])
         """
-        positive, negative = self._votes(X)
-        return np.asarray(np.where(positive < negative, ndtri(positive), -ndtri(negative)))
-
-    def _votes(self, X: Any) -> Array:
-        def votes(view: View) -> Array:
-            return np.column_stack(Binary.votes(view.membership, view.mean, view.variance))
-
-        return np.asarray(self._gather(X, votes)).T
+        return self._gather(X, lambda view: view.log_odds)
 
     def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the labels, of the model that is used for each row (see `apply`): the
+        label of `predict` has the larger one.
+
+        With the log loss they are 1 / (1 + exp(-score)); with the zero-one loss the probability
+        that the posterior's random score is positive.
+
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray, (n_rows, 2)
+
+        Examples
+        --------
+        >>> from motlm import LocalMixtureClassifier
+        >>> from motlm.datasets import make_clf_case2
+        >>> X, y = make_clf_case2(400, random_state=0)
+        >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+        >>> model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X, y)
+        >>> proba = model.predict_proba([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]])
+        >>> proba.shape, proba[:, 1] > 0.5
+        ((3, 2), array([ True, False,  True]))
+        """
+        odds = self.decision_function(X)
+        return np.column_stack([expit(-odds), expit(odds)])
+
+    def vote_proba(self, X: Any) -> Array:
         """The posterior's vote: memberships times the probability that each model's random score is
         positive.
 
@@ -650,12 +693,15 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         >>> X, y = make_clf_case2(400, random_state=0)
         >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
         >>> model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X, y)
-        >>> proba = model.predict_proba([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]])
-        >>> proba.shape, proba[:, 1] > 0.5
-        ((3, 2), array([ True, False,  True]))
+        >>> model.vote_proba([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]])[:, 1] > 0.5
+        array([ True, False,  True])
         """
-        positive, negative = self._votes(X)
-        return np.column_stack([negative, positive])
+
+        def votes(view: View) -> Array:
+            positive, negative = Binary.votes(view.membership, view.mean, view.variance)
+            return np.column_stack([negative, positive])
+
+        return self._gather(X, votes)
 
     def ambiguous(self, X: Any) -> Booleans:
         """Rows for which applicable local models give different labels.
@@ -684,7 +730,64 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
 class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
     __doc__ = _docs.REGRESSOR
 
-    _target = Continuous
+    _targets = (Continuous, Rate)
+    _losses = ("squared", *RATE_LOSSES)
+
+    def __init__(
+        self,
+        n_localities: int | str = 2,
+        *,
+        max_localities: int = 8,
+        points_of_interest: Any = None,
+        metric: Any = "euclidean",
+        inverse_temperature: Any = "auto",
+        select: str = "held-out",
+        validation_fraction: float = 0.2,
+        solver: str = "lbfgs",
+        n_starts: int = 4,
+        max_iter: int = 1000,
+        tol: float | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        loss: str = "squared",
+        power: float = 1.5,
+        overlap: str = "nearest",
+        standardize: bool | Units = True,
+        prior: Prior | None = None,
+        handle_unknown: str = "warn",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_localities,
+            max_localities=max_localities,
+            points_of_interest=points_of_interest,
+            metric=metric,
+            inverse_temperature=inverse_temperature,
+            select=select,
+            validation_fraction=validation_fraction,
+            solver=solver,
+            n_starts=n_starts,
+            max_iter=max_iter,
+            tol=tol,
+            max_time=max_time,
+            warm_start=warm_start,
+            overlap=overlap,
+            standardize=standardize,
+            prior=prior,
+            handle_unknown=handle_unknown,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.loss = loss
+        self.power = power
+
+    def _learn_target(self, y: AnyArray, settings: Settings) -> Target:
+        if settings.loss == "squared":
+            return Continuous.learn(y)
+        return Rate.learn(y, settings.loss, float(settings.power))
 
     @property
     def target_scale_(self) -> float:

@@ -33,7 +33,7 @@ from .learning import Found, Learning
 from .limits import SMALLEST_TARGET
 from .mixture import Mixture, Provenance
 from .overlap import OVERLAPS
-from .posterior import Posterior, Prior, check_ranges
+from .posterior import Posterior, check_ranges
 from .problem import Problem, Recipe, Table
 from .rows import distinct_rows
 from .targets import Target
@@ -46,10 +46,10 @@ __all__ = ["Kind", "Sample", "count_rows", "fit_mixture"]
 
 @dataclass(frozen=True)
 class Kind:
-    """What an estimator fits: the class of its target, and the geometry of its localities."""
+    """What an estimator fits: its target, and the geometry of its localities."""
 
     owner: str  # name of the estimator, for messages
-    target: type[Target]
+    target: Callable[[AnyArray], Target]  # of the targets of the rows to fit on
     geometry: Callable[[Array | None, Settings], Geometry]  # of points of interest, if given
 
 
@@ -72,7 +72,7 @@ def fit_mixture(
     """
     reading, table, points, target = _read(kind, settings, sample)
     rng = _generator(settings.random_state)
-    temperatures, names = settings.temperatures(kind.target), reading.columns.encoded_names
+    temperatures, names = settings.temperatures(target), reading.columns.encoded_names
     if isinstance(settings.standardize, Units):
         check_units(settings.standardize, names, target.scaled)
     share = table.weight / table.weight.sum()
@@ -90,7 +90,7 @@ def fit_mixture(
         _warn_of_constants(names, varies, max(sizes))
     if not varies.any():
         sizes, points = [0], None
-    prior = Prior() if settings.prior is None else settings.prior
+    prior = settings.prior_of(target)
     room = max(sizes)
     if before is not None and points is None and prior.plain:
         room = max(room, before.n_localities)
@@ -159,7 +159,7 @@ def _read(
     except ValueError as error:
         raise InputError(f"y must be one value for each row: {error}") from None
     check_consistent_length(counted, y)
-    target = kind.target.learn(y[counted])
+    target = kind.target(y[counted])
     return reading, Table(encoded, target.code(y[counted]), weight[counted]), points, target
 
 
@@ -231,7 +231,7 @@ def _keep(
         n_rows=(0,) * (solution.posterior.n_localities + 1),
         points=tuple(found.kept),
         inverse_temperature=solution.inverse_temperature,
-        prior=Prior() if settings.prior is None else settings.prior,
+        prior=settings.prior_of(problem.target),
         objective=solution.objective * unit,
         gibbs_risk=solution.gibbs_risk * unit,
         kl=solution.kl,

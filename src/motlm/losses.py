@@ -15,7 +15,19 @@ from ._typing import Array
 from .errors import InputTypeError
 from .limits import flush_to_zero
 
-__all__ = ["LOSSES", "Loss", "LossPartials", "OffBy", "Squared", "ZeroOne", "check_loss"]
+__all__ = [
+    "LOSSES",
+    "Gamma",
+    "Log",
+    "Loss",
+    "LossPartials",
+    "OffBy",
+    "Poisson",
+    "Squared",
+    "Tweedie",
+    "ZeroOne",
+    "check_loss",
+]
 
 
 class LossPartials(NamedTuple):
@@ -33,6 +45,10 @@ class Loss(Protocol):
     closed_form: bool  # whether the best models, given the memberships, have a closed form
     code: int  # by which the engine knows it
     tolerance: float  # its parameter, for those that have one
+    # whether it is a negative log-likelihood: then nats of the objective are nats of the data, by
+    # which searches are told apart, and the prior scales of the weights can be learned
+    likelihood: bool
+    start_scale: float  # of weights and intercepts, where searches begin
 
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials: ...
 
@@ -42,6 +58,8 @@ class _Compiled:
 
     code: int
     tolerance: float = 1.0
+    likelihood: bool = False
+    start_scale: float = 0.3
 
     @flush_to_zero
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
@@ -124,4 +142,93 @@ class OffBy(_Compiled):
         self.tolerance = tolerance
 
 
-LOSSES: tuple[Loss, ...] = (ZeroOne(), Squared(), OffBy())
+class Log(_Compiled):
+    """E ln(1 + exp(-y s)) <= ln(1 + exp(-xi)) + (xi - y mean) / 2,   xi = sqrt(mean^2 + variance),
+    y in {-1, +1}.
+
+    That is Jaakkola and Jordan's bound at its best xi; it is exact for a variance of 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.losses import Log
+    >>> y, mean, variance = np.array([1.0, -1.0]), np.array([0.0, 2.0]), np.array([0.0, 1.0])
+    >>> Log().value_and_partials(y, mean, variance).value.round(4)  # ln 2; E is 2.1763
+    array([0.6931, 2.2196])
+    """
+
+    name = "log"
+    closed_form = False
+    code = 3
+    likelihood = True
+    start_scale = 0.1
+
+
+class Poisson(_Compiled):
+    """E (exp(s) - y s) = exp(mean + variance / 2) - y mean: the negative log-likelihood of a count
+    y with the rate exp(s), less what depends on y alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.losses import Poisson
+    >>> Poisson().value_and_partials(np.array([2.0]), np.array([0.0]), np.array([0.0]))
+    LossPartials(value=array([1.]), mean=array([-1.]), variance=array([0.5]))
+    """
+
+    name = "poisson"
+    closed_form = False
+    code = 4
+    likelihood = True
+    start_scale = 0.03
+
+
+class Gamma(_Compiled):
+    """E (y exp(-s) + s) = y exp(-mean + variance / 2) + mean: the negative log-likelihood of a
+    positive number y with the mean exp(s), per unit of its shape, less what depends on y alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.losses import Gamma
+    >>> Gamma().value_and_partials(np.array([2.0]), np.array([0.0]), np.array([0.0]))
+    LossPartials(value=array([2.]), mean=array([-1.]), variance=array([1.]))
+    """
+
+    name = "gamma"
+    closed_form = False
+    code = 5
+    likelihood = True
+    start_scale = 0.03
+
+
+class Tweedie(_Compiled):
+    """E (exp((2-p) s) / (2-p) - y exp((1-p) s) / (1-p)) for a power p between 1 and 2: the negative
+    quasi-log-likelihood of y >= 0 with the mean exp(s) and a variance that goes like its power p.
+
+    Parameters
+    ----------
+    power : float, default=1.5
+        p. Towards 1 it is Poisson's, towards 2 Gamma's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.losses import Tweedie
+    >>> Tweedie(1.5).value_and_partials(np.array([2.0]), np.array([0.0]), np.array([0.0]))
+    LossPartials(value=array([6.]), mean=array([-1.]), variance=array([0.75]))
+    """
+
+    name = "tweedie"
+    closed_form = False
+    code = 6
+    likelihood = True
+    start_scale = 0.03
+
+    def __init__(self, power: float = 1.5) -> None:
+        self.tolerance = power
+
+
+LOSSES: tuple[Loss, ...] = (
+    ZeroOne(), Squared(), OffBy(), Log(), Poisson(), Gamma(), Tweedie(),
+)  # fmt: skip

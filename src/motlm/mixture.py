@@ -322,6 +322,21 @@ class View:
         combined = self.mixture.overlap.combine(self.mean, self.used, self.applicable)
         return self.mixture.target.in_units(combined)
 
+    @cached_property
+    def score_variance(self) -> Array:
+        """(n_rows,): of the score of the answer, standardized."""
+        every = np.where(self.used < 0, self.mixture.n_localities, self.used)
+        single = np.take_along_axis(self.variance, every[None], axis=0)[0]
+        count = self.applicable.sum(axis=0)
+        several = (self.variance * self.applicable).sum(axis=0) / count**2
+        return np.asarray(np.where(self.used < 0, several, single))
+
+    @property
+    def log_odds(self) -> Array:
+        """(n_rows,): of the second of two labels."""
+        target: Any = self.mixture.target
+        return np.asarray(target.log_odds(self.score, self.score_variance))
+
     @property
     def answer(self) -> AnyArray:
         """(n_rows,): labels or predictions."""
@@ -361,7 +376,9 @@ def rows_of(
     if codes is not None:  # for the engine, which takes features by column
         features = np.asfortranarray(features)
     coordinates, distance = geometry.rows(Z, features)
-    goal = np.zeros(len(encoded)) if codes is None else (codes - target.center) / target.scale
+    goal = np.zeros(len(encoded)) if codes is None else target.goal(codes)
+    if codes is not None and target.emphasis != 1.0:
+        weight = (np.ones(len(encoded)) if weight is None else weight) * target.emphasis
     wide = encoded.dtype != np.float32 or len(encoded) < LARGE
     if wide or not _fit_float32(features, goal, weight, distance):
         return Rows.of(features, goal, weight, distance, coordinates)

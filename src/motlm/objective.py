@@ -204,6 +204,7 @@ class Objective:
             n_coordinates,
             d,
             heavy,
+            bool(prior.learn_scales),
             FREE_SCALES[1],
             block,
             tables.fineness(self.fine),

@@ -13,6 +13,7 @@ from .objective import Evaluator, Objective, StoppedError, never, solve_models
 from .posterior import FIELDS, MODEL_FIELDS, Packing, Posterior, flatten
 
 __all__ = [
+    "NATS",
     "Record",
     "Solution",
     "Solver",
@@ -122,6 +123,9 @@ class Record:
 
 Solver = Callable[..., Solution]
 _RESCALED = 40  # steps after which the vector is scaled anew
+# of the objective of a likelihood, to which tolerances are relative: the noise of many rows makes
+# it large, and a locality is worth some ten
+NATS = 1000.0
 
 
 def solution_at(
@@ -239,6 +243,7 @@ def _descend(
     from ._engine import descent
 
     packing, objective = evaluator.packing, evaluator.objective
+    cap = NATS if objective.loss.likelihood else np.inf
     lower, upper = packing.bounds()
     best, steps = np.clip(packing.pack(start), lower, upper), 0
     value, risk, kl = np.inf, np.nan, np.nan
@@ -246,7 +251,7 @@ def _descend(
     while steps < max_iter:
         unit = packing.scales(packing.unpack(best))
         limit = min(_RESCALED, max_iter - steps)
-        memory = descent.new_memory(best / unit, lower / unit, upper / unit, limit, tol)
+        memory = descent.new_memory(best / unit, lower / unit, upper / unit, limit, tol, cap)
         status, stopped = descent.RUNNING, False
         try:
             while status == descent.RUNNING and not stopped:

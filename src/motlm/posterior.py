@@ -300,6 +300,10 @@ class Prior:
         Their standard deviation.
     intercept, intercept_scale : float or array, (n_localities + 1,), default=0.0 and 1.0
         Mean and standard deviation of the intercept.
+    learn_scales : bool, default=False
+        Whether the scales of weights and intercepts are learned in place of those given: one for
+        the exterior and one for all localities, the best ones for their posteriors. Then many
+        columns need no other brake.
 
     Examples
     --------
@@ -328,6 +332,7 @@ class Prior:
     coef_scale: ArrayLike = 1.0
     intercept: ArrayLike = 0.0
     intercept_scale: ArrayLike = 1.0
+    learn_scales: bool = False
 
     def __post_init__(self) -> None:
         for name, declared in FIELDS.items():
@@ -357,7 +362,7 @@ class Prior:
                     f" {value.shape}."
                 )
             full[name] = np.broadcast_to(value, shape)
-        return Prior(**full)
+        return Prior(**full, learn_scales=self.learn_scales)
 
     def expanded(self, n_localities: int, n_columns: int) -> Prior:
         """Renamed: see `expand`."""
@@ -372,23 +377,20 @@ class Prior:
     @property
     def plain(self) -> bool:
         """Whether every entry is a number, so that it serves any number of localities."""
-        return all(np.ndim(getattr(self, field.name)) == 0 for field in fields(self))
+        return all(np.ndim(getattr(self, name)) == 0 for name in FIELDS)
 
     @property
     def alike(self) -> bool:
         """Whether all localities have one prior; for a prior that was expanded."""
         n = self.n_localities
         return all(
-            np.all(
-                np.asarray(getattr(self, field.name))[:n]
-                == np.asarray(getattr(self, field.name))[:1]
-            )
-            for field in fields(self)
+            np.all(np.asarray(getattr(self, name))[:n] == np.asarray(getattr(self, name))[:1])
+            for name in FIELDS
         )
 
     def keep(self, kept: Sequence[int]) -> Prior:
         """The prior of these localities and of the exterior; for a prior that was expanded."""
-        return Prior(**_keep(self, kept, self.n_localities))
+        return Prior(**_keep(self, kept, self.n_localities), learn_scales=self.learn_scales)
 
 
 def _keep(fields_of: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:

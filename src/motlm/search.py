@@ -27,7 +27,7 @@ from . import starts
 from ._typing import Array
 from .bounds import catoni
 from .objective import Objective
-from .optimize import Solution, Solver, eliminates, lbfgs, solution_at, value_at
+from .optimize import NATS, Solution, Solver, eliminates, lbfgs, solution_at, value_at
 from .posterior import Posterior
 from .reproduction import nadam, paper_draw
 from .rows import Rows
@@ -470,24 +470,26 @@ class Search:
                     objective, self._grow(rest, inverse_temperature, rng, self.n_starts)
                 )[:1]
                 found = self._rank([*found, *self.polish(objective, again)])
-                if _differ(leader, found[0]):
+                if self._differ(leader, found[0]):
                     break
             else:
                 break
         return found
 
+    def _differ(self, worse: Solution, better: Solution) -> bool:
+        """Whether two objectives, of either sign, are of different minima."""
+        size, objective = abs(better.objective), self.objective(0, better.inverse_temperature)
+        if objective.loss.likelihood:
+            size = min(size, NATS / (objective.inverse_temperature * objective.total_weight))
+        return worse.objective > better.objective + _DIFFERENT * size
+
     def _rank(self, solutions: Sequence[Solution]) -> list[Solution]:
         """The best few that differ, best first."""
         kept: list[Solution] = []
         for one in sorted(solutions, key=lambda one: one.objective):
-            if len(kept) < _FOLLOWED and all(_differ(one, other) for other in kept):
+            if len(kept) < _FOLLOWED and all(self._differ(one, other) for other in kept):
                 kept.append(one)
         return kept
-
-
-def _differ(worse: Solution, better: Solution) -> bool:
-    """Whether two objectives, of either sign, are of different minima."""
-    return worse.objective > better.objective + _DIFFERENT * abs(better.objective)
 
 
 def _coarse(objective: Objective) -> Objective:

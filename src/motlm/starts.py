@@ -37,7 +37,6 @@ __all__ = [
 
 _SCORED = 16  # balls that are looked at between two looks at the clock
 _SHAPE = 25.0  # the radius starts with a spread of a fifth of itself
-_MODEL_SCALE = 0.3
 
 
 def place_at_rows(
@@ -103,20 +102,22 @@ def place_at_rows(
         **placed,
         radius_shape=np.full(n, _SHAPE),
         radius_rate=_SHAPE / radius,
-        **_models(coef, intercept, unit_scale),
+        **_models(coef, intercept, unit_scale, objective.loss.start_scale),
     )
 
 
-def _models(coef: Array, intercept: Array, unit_scale: bool) -> dict[str, Array]:
+def _models(
+    coef: Array, intercept: Array, unit_scale: bool, start: float
+) -> dict[str, Array]:
     """The distributions of linear models with these means; where the weights' scale is fixed at 1,
     with the same ratio of mean to scale.
     """
-    scale = _MODEL_SCALE if unit_scale else 1.0
+    scale = start if unit_scale else 1.0
     return {
         "coef": coef / scale,
-        "coef_scale": np.full(len(coef), _MODEL_SCALE / scale),
+        "coef_scale": np.full(len(coef), start / scale),
         "intercept": intercept / scale,
-        "intercept_scale": np.full(len(coef), _MODEL_SCALE / scale),
+        "intercept_scale": np.full(len(coef), start / scale),
     }
 
 
@@ -130,7 +131,7 @@ def one_model(objective: Objective, unit_scale: bool) -> Posterior:
         center_scale=nothing,
         radius_shape=nothing,
         radius_rate=nothing,
-        **_models(coef[None], np.array([intercept]), unit_scale),
+        **_models(coef[None], np.array([intercept]), unit_scale, objective.loss.start_scale),
     )
 
 
@@ -145,6 +146,7 @@ class Ball:
     coef: Array  # (2, n_features): inside, exterior
     intercept: Array  # (2,)
     gain: float  # loss per row that it promises to remove
+    start_scale: float = 0.3  # of its weights and intercepts
 
 
 @flush_to_zero
@@ -230,7 +232,8 @@ def promising_balls(
             radius = min(max(float(np.sqrt(limit)), SMALLEST_START), LARGEST_START)
             placed = objective.geometry.candidate(rows, int(row), radius)
             gain = (before - float(left)) / total
-            balls.append(Ball(placed, radius, model[:, :-1], model[:, -1], gain))
+            ball = Ball(placed, radius, model[:, :-1], model[:, -1], gain, loss.start_scale)
+            balls.append(ball)
         return balls
 
     parts = np.array_split(np.arange(count), max(count // _SCORED, 1))
@@ -324,7 +327,7 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
         "radius_shape": np.asarray(_SHAPE),
         "radius_rate": np.asarray(_SHAPE / ball.radius),
     }
-    models = _models(ball.coef, ball.intercept, unit_scale)
+    models = _models(ball.coef, ball.intercept, unit_scale, ball.start_scale)
     fields = {
         name: np.concatenate([getattr(posterior, name), value[None]])
         for name, value in added.items()
@@ -341,7 +344,7 @@ def _ridge(objective: Objective, chosen: Booleans) -> tuple[Array, float]:
     from ._engine.screening import fit_ridge
 
     rows = objective.rows
-    model = fit_ridge(rows.data, np.where(chosen, rows.weight, 0.0))
+    model = fit_ridge(rows.data, objective.loss.code, np.where(chosen, rows.weight, 0.0))
     return np.asarray(model[:-1]), float(model[-1])
 
 

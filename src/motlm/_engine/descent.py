@@ -59,8 +59,8 @@ _BACKTRACKS, _EXPANSIONS = 30, 8
 _LOOK_BACK = 10  # steps over which progress is measured
 # what a search counts and measures
 _PHASE, _PAIRS, _NEXT, STEPS, _TRIES, LIMIT, EVALUATIONS, _SINCE = 0, 1, 2, 3, 4, 5, 6, 7
-VALUE, _STEP, _TOL, _KEPT, BEST, RISK, KL, BEST_RISK, BEST_KL = 0, 1, 2, 3, 4, 5, 6, 7, 8
-_PRODUCTS = 9  # from there on 1 / (step @ change) of each pair
+VALUE, _STEP, _TOL, _KEPT, BEST, RISK, KL, BEST_RISK, BEST_KL, _CAP = range(10)
+_PRODUCTS = 10  # from there on 1 / (step @ change) of each pair
 _VALUES = _PRODUCTS + _MEMORY  # and from there the values after the last steps
 _FIRST, _LINE, _EXPANDING = 0, 1, 2
 _FLAT, _ROUNDING = 1e-3, 1e-13  # gradient, and relative decrease in one step, that end a search
@@ -78,9 +78,12 @@ class Memory(NamedTuple):
     pairs: Array  # (2, pair, number): steps, and changes of the gradient
 
 
-def new_memory(start: Array, lower: Array, upper: Array, limit: int, tol: float) -> Memory:
+def new_memory(
+    start: Array, lower: Array, upper: Array, limit: int, tol: float, cap: float = np.inf
+) -> Memory:
+    """`tol` is relative to the value, or to `cap` where that is smaller."""
     counts, numbers = np.zeros(8, dtype=np.int64), np.zeros(_VALUES + _LOOK_BACK + 1)
-    counts[LIMIT], numbers[_TOL], numbers[BEST] = limit, tol, np.inf
+    counts[LIMIT], numbers[_TOL], numbers[_CAP], numbers[BEST] = limit, tol, cap, np.inf
     vectors = np.zeros((9, len(start)))
     vectors[_LOWER], vectors[_UPPER] = lower, upper
     vectors[[POINT, TRIAL, LOWEST]] = np.clip(start, lower, upper)
@@ -177,7 +180,7 @@ def _accept(memory: Memory, value: float, gradient: Array) -> int:
         return CONVERGED
     if counts[_SINCE] > _LOOK_BACK:
         earlier = numbers[_VALUES + (counts[STEPS] - _LOOK_BACK) % size]
-        if earlier - value < numbers[_TOL] * abs(value):
+        if earlier - value < numbers[_TOL] * min(abs(value), numbers[_CAP]):
             return CONVERGED
     if counts[STEPS] >= counts[LIMIT]:
         return MOST

@@ -186,7 +186,7 @@ def from_moments(setup: Setup, total: Array, full: Array) -> None:
     models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d))
     prior = models_of(fields_of(setup.prior, setup.n, setup.n_coordinates, setup.d))
     twice = 2.0 * setup.inverse_temperature
-    solve_models(total, setup.n, setup.d, twice, prior, setup.most, models)
+    solve_models(total, setup.n, setup.d, twice, prior, setup.learned_scales, setup.most, models)
 
 
 @entry

@@ -24,6 +24,7 @@ from .rows import (
     n_moments,
     n_sums,
     new_located,
+    prior_scales,
     solve_models,
 )
 from .special import digamma, trigamma
@@ -67,6 +68,7 @@ class Setup(NamedTuple):
     n_coordinates: int
     d: int  # features
     heavy: bool
+    learned_scales: bool  # whether the prior scales of weights and intercepts are the best ones
     most: float  # largest scale of a solved model
     block: int  # rows whose sums are taken before they are added to the others
     fine: Fineness
@@ -224,6 +226,14 @@ def kl_and_partials(setup: Setup, full: Array, partials: Array) -> float:
             count, width, first, spread = n + 1, d, coef, coef_scale
         if part == 2:
             width, first, spread = 1, coef_scale + n + 1, coef_scale + 2 * (n + 1)
+        scales = prior[spread : spread + count].copy()
+        if part > 0 and setup.learned_scales:  # at the best ones their own partials are 0
+            last = first + count * width
+            prior_scales(
+                full[first:last].reshape(count, width), full[spread : spread + count],
+                prior[first:last].reshape(count, width), prior[spread : spread + count], True,
+                scales,
+            )  # fmt: skip
         for i in range(count):
             low = first + i * width
             if part == 0 and not setup.learned:
@@ -233,7 +243,7 @@ def kl_and_partials(setup: Setup, full: Array, partials: Array) -> float:
                 continue
             value, partials[spread + i] = gaussian_divergence(
                 full[low : low + width], full[spread + i], prior[low : low + width],
-                prior[spread + i], partials[low : low + width],
+                scales[i], partials[low : low + width],
             )  # fmt: skip
             total += value
     return total
@@ -255,7 +265,10 @@ def solve_all(setup: Setup, data: Data, tables: Tables, full: Array) -> Located:
         for i in range(len(total)):
             total[i] += part[i]
     prior = models_of(fields_of(setup.prior, n, setup.n_coordinates, d))
-    solve_models(total, n, d, 2.0 * setup.inverse_temperature, prior, setup.most, models)
+    solve_models(
+        total, n, d, 2.0 * setup.inverse_temperature, prior, setup.learned_scales, setup.most,
+        models,
+    )  # fmt: skip
     return located
 
 

@@ -14,14 +14,18 @@ import numpy as np
 
 from .._typing import Array, Integers
 from .compile import compiled, compiled_fast, entry
-from .special import cholesky_solve, normal
+from .special import cholesky_solve, exponential, logarithm, normal
 from .tables import N_COLUMNS, Tables, look_up
 
 __all__ = [
     "ANY",
+    "GAMMA",
+    "LOG",
     "OFF_BY",
+    "POISSON",
     "SQUARED",
     "SUM",
+    "TWEEDIE",
     "ZERO_ONE",
     "Data",
     "Located",
@@ -35,13 +39,19 @@ __all__ = [
     "n_moments",
     "n_sums",
     "new_located",
+    "prior_scales",
+    "solve_given",
     "solve_models",
     "take",
 ]
 
-ZERO_ONE, SQUARED, OFF_BY = 0, 1, 2  # losses
+ZERO_ONE, SQUARED, OFF_BY, LOG, POISSON, GAMMA, TWEEDIE = range(7)  # losses
 SUM, ANY = 0, 1  # combinations of them
 _AT_ONCE = 128  # rows
+_STEEP = 600.0  # logarithms of rates beyond which they do not grow
+_LEAST_PRIOR, _MOST_PRIOR = 1e-3, 10.0  # prior scales that are learned
+_ROUNDS, _SETTLED = 40, 1e-5  # of learning them beside closed forms; relative change that ends it
+_NEAR = 1e-3  # scores so near to 0 that tanh is taken from its series
 
 
 class Data(NamedTuple):
@@ -99,6 +109,37 @@ def losses_of(
             value[j] = share
             by_mean[j] = y[j] * per_scale * density
             by_variance[j] = -0.5 * density * t * per_scale * per_scale
+    elif loss == LOG:
+        for j in range(len(y)):
+            square = mean[j] * mean[j] + variance[j]
+            xi = math.sqrt(square)
+            small = exponential(-xi)
+            steep = (1.0 - small) / ((1.0 + small) * max(xi, _NEAR))  # tanh(xi / 2) / xi
+            if xi < _NEAR:
+                steep = 0.5 - square / 24.0
+            value[j] = logarithm(1.0 + small) + 0.5 * (xi - y[j] * mean[j])
+            by_mean[j] = 0.5 * (mean[j] * steep - y[j])
+            by_variance[j] = 0.25 * steep
+    elif loss == POISSON:
+        for j in range(len(y)):
+            rate = exponential(min(mean[j] + 0.5 * variance[j], _STEEP))
+            value[j] = rate - y[j] * mean[j]
+            by_mean[j] = rate - y[j]
+            by_variance[j] = 0.5 * rate
+    elif loss == GAMMA:
+        for j in range(len(y)):
+            ratio = y[j] * exponential(min(0.5 * variance[j] - mean[j], _STEEP))
+            value[j] = ratio + mean[j]
+            by_mean[j] = 1.0 - ratio
+            by_variance[j] = 0.5 * ratio
+    elif loss == TWEEDIE:
+        a, b = 2.0 - tolerance, 1.0 - tolerance
+        for j in range(len(y)):
+            up = exponential(min(a * mean[j] + 0.5 * a * a * variance[j], _STEEP))
+            down = y[j] * exponential(min(b * mean[j] + 0.5 * b * b * variance[j], _STEEP))
+            value[j] = up / a - down / b
+            by_mean[j] = up - down
+            by_variance[j] = 0.5 * (a * up - b * down)
     else:
         for j in range(len(y)):
             per_scale = 1.0 / math.sqrt(variance[j])
@@ -383,22 +424,43 @@ def n_moments(n: int, d: int) -> int:
 
 @compiled_fast
 def add_gram(
-    columns: Array, gate: Array, target: Array, weighted: Array, gram: Array, moment: Array
-) -> None:
-    """Add the lower triangle of columns @ diag(gate) @ columns.T to gram, and the products with the
-    target to moment.
+    columns: Array, gate: Array, target: Array, rows: int, weighted: Array, gram: Array,
+    moment: Array,
+) -> None:  # fmt: skip
+    """Add the lower triangle of columns @ diag(gate) @ columns.T over the first rows to gram, and
+    the products with the target to moment.
     """
     for j in range(columns.shape[0]):
         total = 0.0
-        for row in range(len(gate)):
+        for row in range(rows):
             weighted[row] = gate[row] * columns[j, row]
             total += weighted[row] * target[row]
         moment[j] += total
         for k in range(j + 1):
             total = 0.0
-            for row in range(len(gate)):
+            for row in range(rows):
                 total += weighted[row] * columns[k, row]
             gram[j, k] += total
+
+
+@compiled
+def _pack(columns: Array, gate: Array, target: Array, packed: Array, narrow: Array) -> int:
+    """The rows whose gate is not 0, close together: columns into packed, gate and target into
+    narrow. Their number, rounded up to a multiple of four.
+    """
+    count = 0
+    for row in range(len(gate)):
+        if gate[row] != 0.0:
+            narrow[0, count], narrow[1, count] = gate[row], target[row]
+            for j in range(columns.shape[0]):
+                packed[j, count] = columns[j, row]
+            count += 1
+    while count % 4 and count < len(gate):
+        narrow[0, count], narrow[1, count] = 0.0, 0.0
+        for j in range(columns.shape[0]):
+            packed[j, count] = 0.0
+        count += 1
+    return count
 
 
 @compiled
@@ -420,6 +482,7 @@ def add_moments(
     features, places = columns[:d], columns[:d]
     if learned and not alike:
         places = np.empty((center.shape[1], width))
+    packed, narrow = np.empty((d + 1, width)), np.empty((2, width))
     gate, outside, norms = np.empty(width), np.empty(width), np.empty(width)
     weighted, target, weight = np.empty(width), np.empty(width), np.empty(width)
     for begin in range(first, last, width):
@@ -444,11 +507,73 @@ def add_moments(
                     inside = max(inside, 0.0)
                 gate[row] = inside * weight[row]
             squares[i] += dot(gate, norms)
-            add_gram(columns, gate, target, weighted, gram[i], moment[i])
+            if i == n:
+                add_gram(columns, gate, target, width, weighted, gram[i], moment[i])
+                continue
+            count = _pack(columns, gate, target, packed, narrow)
+            add_gram(packed, narrow[0], narrow[1], count, weighted, gram[i], moment[i])
+
+
+@compiled
+def prior_scales(
+    mean: Array, scale: Array, prior_mean: Array, prior_scale: Array, learned: bool, out: Array
+) -> None:
+    """Prior scales of the means of some models, (model, number), the last one's the exterior's;
+    where they are learned, the best ones for these posteriors: one for the exterior and one for all
+    localities, sqrt of the mean of (m - m0)^2 + scale^2.
+    """
+    n, width = mean.shape[0] - 1, mean.shape[1]
+    for i in range(n + 1):
+        out[i] = prior_scale[i]
+    if not learned or width == 0:
+        return
+    total = 0.0
+    for i in range(n + 1):
+        if i == n:
+            if n:
+                shared = min(max(math.sqrt(total / (n * width)), _LEAST_PRIOR), _MOST_PRIOR)
+                for k in range(n):
+                    out[k] = shared
+            total = 0.0
+        for j in range(width):
+            gap = mean[i, j] - prior_mean[i, j]
+            total += gap * gap + scale[i] * scale[i]
+    out[n] = min(max(math.sqrt(total / width), _LEAST_PRIOR), _MOST_PRIOR)
 
 
 @compiled
 def solve_models(
+    moments: Array, n: int, d: int, twice: float, prior: Models, learned: bool, most: float,
+    models: Models,
+) -> None:  # fmt: skip
+    """The models of `solve_given` for the prior scales; where these are learned, for the best ones
+    of them, which are found from above.
+    """
+    coef_scale, intercept_scale = prior.coef_scale.copy(), prior.intercept_scale.copy()
+    before = np.empty(2 * (n + 1))
+    for again in range(_ROUNDS if learned else 1):
+        given = Models(prior.center, prior.coef, coef_scale, prior.intercept, intercept_scale)
+        solve_given(moments.copy() if learned else moments, n, d, twice, given, most, models)
+        if not learned:
+            return
+        before[: n + 1], before[n + 1 :] = coef_scale, intercept_scale
+        prior_scales(
+            models.coef, models.coef_scale, prior.coef, prior.coef_scale, True, coef_scale
+        )
+        prior_scales(
+            models.intercept.reshape(n + 1, 1), models.intercept_scale,
+            prior.intercept.reshape(n + 1, 1), prior.intercept_scale, True, intercept_scale,
+        )  # fmt: skip
+        moved = 0.0
+        for i in range(n + 1):
+            moved = max(moved, abs(math.log(coef_scale[i] / before[i])))
+            moved = max(moved, abs(math.log(intercept_scale[i] / before[n + 1 + i])))
+        if moved < _SETTLED:
+            return
+
+
+@compiled
+def solve_given(
     moments: Array, n: int, d: int, twice: float, prior: Models, most: float, models: Models
 ) -> None:
     """For the squared loss: the linear models that are best for the localities, in closed form.

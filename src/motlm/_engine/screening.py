@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Array, Integers
 from .compile import compiled, compiled_fast, entry
-from .rows import SQUARED, Data, add_gram, losses_of
+from .rows import LOG, OFF_BY, ZERO_ONE, Data, add_gram, losses_of
 from .special import cholesky_solve
 
 __all__ = ["fit_ridge", "score_balls"]
@@ -31,31 +31,37 @@ def _add_rows(data: Data, weight: Array, gram: Array, moment: Array) -> None:
             chosen[count], gate[count], target[count] = row, weight[row], data.target[row]
             count += 1
         if (row == len(weight) and count) or count == _AT_ONCE:
-            for i in range(count, _AT_ONCE):  # the last ones are not full
-                chosen[i], gate[i], target[i] = 0, 0.0, 0.0
             for j in range(d):
-                for i in range(_AT_ONCE):
+                for i in range(count):
                     columns[j, i] = data.features[j, chosen[i]]
             for i in range(_AT_ONCE):
                 columns[d, i] = 1.0
-            add_gram(columns, gate, target, weighted, gram, moment)
+            add_gram(columns, gate, target, count, weighted, gram, moment)
             count = 0
 
 
 @compiled
-def _solve_ridge(gram: Array, moment: Array) -> None:
+def _solve_ridge(loss: int, gram: Array, moment: Array) -> None:
+    """A regression of the target, as a model of scores: near 0 the log loss is that of twice a
+    regression of the labels, and the logarithm of a rate is the rate less 1.
+    """
     for j in range(len(moment)):
         gram[j, j] += _RIDGE
     cholesky_solve(gram, moment)
+    if loss == LOG:
+        for j in range(len(moment)):
+            moment[j] *= 2.0
+    elif loss > LOG:
+        moment[-1] -= 1.0
 
 
 @entry
-def fit_ridge(data: Data, weight: Array) -> Array:
+def fit_ridge(data: Data, loss: int, weight: Array) -> Array:
     """Weights and intercept of a ridge regression of the target on the rows, with these weights."""
     d = data.features.shape[0]
     gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
     _add_rows(data, weight, gram, moment)
-    _solve_ridge(gram, moment)
+    _solve_ridge(loss, gram, moment)
     return moment
 
 
@@ -118,7 +124,9 @@ def _hard_loss(
         residual += weight[row] * gap * gap
         total += weight[row]
     residual /= max(total, 1e-300)
-    variance = 0.0 if loss == SQUARED else max(residual, _LEAST_VARIANCE)
+    variance = 0.0
+    if loss in (ZERO_ONE, OFF_BY):
+        variance = max(residual, _LEAST_VARIANCE)
     for row in range(m):
         work[1, row] = variance
     losses_of(loss, tolerance, data.target, work[0], work[1], work[2], work[3], work[4])
@@ -163,7 +171,7 @@ def score_balls(
                 models[one, side, j] = part if side == 0 else whole_moment[j] - part
                 for k in range(j + 1):
                     gram[j, k] = inner[j, k] if side == 0 else whole[j, k] - inner[j, k]
-            _solve_ridge(gram, models[one, side])
+            _solve_ridge(loss, gram, models[one, side])
             for row in range(m):
                 if squared[row] <= limit:
                     weight[row] = data.weight[row] if side == 0 else 0.0

@@ -41,6 +41,8 @@ def _entry(name: str, value: Any, inputs: Inputs) -> Any:
         return prior_entry(value)
     if isinstance(value, Units):
         return _units_entry(value)
+    if name == "class_weight" and isinstance(value, dict):
+        return [[plain(label), plain(float(weight))] for label, weight in value.items()]
     if name == "points_of_interest" and value is not None:
         return _points_entry(value, inputs)
     if name == "inverse_temperature" and not isinstance(value, str):
@@ -93,6 +95,7 @@ def read_parameters(read: Reader, n_encoded: int) -> dict[str, Any]:
         ("prior", dict): lambda name: read_prior(read.part(name)),
         ("standardize", dict): lambda name: _read_units(read.part(name), n_encoded),
         ("inverse_temperature", list): lambda name: _read_numbers(read, name),
+        ("class_weight", list): lambda name: _read_weights(read, name),
         ("points_of_interest", list): lambda name: _read_points(read, name),
     }
     found = {}
@@ -110,6 +113,16 @@ def read_parameters(read: Reader, n_encoded: int) -> dict[str, Any]:
 def _read_numbers(read: Reader, name: str) -> tuple[float, ...]:
     values = read.sequence(name)
     return tuple(read.shaped(name, values, (len(values),)).tolist())
+
+
+def _read_weights(read: Reader, name: str) -> dict[Any, float]:
+    """Of classes: [label, weight] each."""
+    pairs = read.sequence(name)
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2 or isinstance(pair[0], (list, dict)):
+            raise read.fail(name, "a list of [label, weight]", pair)
+    weights = read.shaped(name, [pair[1] for pair in pairs], (len(pairs),)).tolist()
+    return {pair[0]: weight for pair, weight in zip(pairs, weights, strict=True)}
 
 
 def _read_points(read: Reader, name: str) -> AnyArray:
@@ -160,7 +173,7 @@ def check_parameters(parameters: dict[str, Any], mixture: Mixture) -> None:
 def _check_settings(settings: Settings, mixture: Mixture) -> None:
     """By the checks of fit."""
     settings.check()
-    settings.temperatures(type(mixture.target))
+    settings.temperatures(mixture.target)
     settings.check_metric()
     if settings.points_of_interest is not None:
         mixture.inputs.reading.encode_points(settings.points_of_interest)

@@ -73,7 +73,8 @@ def _check_counts(read: Reader, made: Provenance) -> None:
 
 def prior_entry(prior: Prior) -> dict[str, Any]:
     """As it was given: numbers, or arrays."""
-    return {name: plain(np.asarray(getattr(prior, name), dtype=float)) for name in FIELDS}
+    made = {name: plain(np.asarray(getattr(prior, name), dtype=float)) for name in FIELDS}
+    return {**made, "learn_scales": True} if prior.learn_scales else made
 
 
 def read_prior(read: Reader) -> Prior:

@@ -16,7 +16,7 @@ from ._read import Reader
 
 __all__ = ["HASHED", "SCHEMA", "upgrade"]
 
-SCHEMA = 4
+SCHEMA = 5
 HASHED = 3  # the schema from which on certificates name models by the hash of today
 
 
@@ -154,8 +154,28 @@ def _from_3_to_4(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "schema": 4, "provenance": {**provenance.content, "fingerprint": known}}
 
 
+_NEW = {  # parameters that schema 5 added, with what was meant before
+    "LocalMixtureClassifier": {"loss": "zero-one", "class_weight": None},
+    "LocalMixtureRegressor": {"loss": "squared", "power": 1.5},
+}
+
+
+def _from_4_to_5(content: dict[str, Any]) -> dict[str, Any]:
+    """Losses; and a prior of None was the paper's."""
+    read = Reader(content)
+    parameters, estimator = read.part("parameters").content, read.text("estimator")
+    added = _NEW.get(estimator, {})
+    known = [name for name in added if name in parameters]
+    if known:
+        raise ModelFileError(f"unknown entries 'parameters.{known[0]}'.")
+    prior = parameters.get("prior")
+    made = {**parameters, **added, "prior": prior_entry(Prior()) if prior is None else prior}
+    return {**content, "schema": 5, "parameters": made}
+
+
 _UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
     3: _from_3_to_4,
+    4: _from_4_to_5,
 }
