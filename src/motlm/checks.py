@@ -7,9 +7,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from ._typing import Array
+from ._typing import AnyArray, Array
 from .combinations import COMBINATIONS
 from .errors import InputError, TooManyLocalitiesError
 from .inputs import HANDLE_UNKNOWN
@@ -26,7 +27,7 @@ from .limits import (
 from .overlap import OVERLAPS
 from .posterior import Prior
 from .search import SOLVERS
-from .targets import Target
+from .targets import Continuous, Target
 from .units import Units
 
 __all__ = ["Settings", "check_units", "check_weights", "list_numbers"]
@@ -305,6 +306,54 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
             f" {largest:.3g}, so that the largest is 1."
         )
     return weight
+
+
+def class_weights(given: Any, y: AnyArray) -> Array:
+    """The weight of each row by its label, as in scikit-learn."""
+    if isinstance(given, dict):
+        strange = [label for label in given if label not in set(y.tolist())]
+        if strange:
+            raise InputError(
+                f"class_weight has the label {strange[0]!r}, which is not in y; its labels are"
+                f" {np.unique(y).tolist()}."
+            )
+    weight = np.asarray(compute_sample_weight(given, y), dtype=float)
+    if not weight.any():
+        raise InputError("class_weight gives all rows a weight of 0.")
+    return weight
+
+
+def check_exposure(exposure: Any, n_rows: int, what: str = "exposure") -> Array:
+    """How long each row was observed: positive numbers."""
+    try:
+        with np.errstate(over="ignore"):
+            found = np.asarray(column_or_1d(exposure, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{what} must be one positive number for each row: {error}") from None
+    if len(found) != n_rows:
+        raise InputError(
+            f"{what} must have one number for each of {n_rows} rows; got {len(found)}."
+        )
+    low, high = WEIGHTS
+    stray = ~(np.isfinite(found) & (found > 0) & (found <= high))
+    if stray.any():
+        first = int(np.flatnonzero(stray)[0])
+        raise InputError(
+            f"{what} must be positive and at most {high:g}; got {found[first]:g} at row {first},"
+            f" and {int(stray.sum())} such numbers in all.",
+            "Leave rows out that were not observed.",
+        )
+    return found
+
+
+def per_exposure(
+    y: Any, exposure: Any, sample_weight: Any, what: str
+) -> tuple[AnyArray, AnyArray]:
+    """Counts as rates, and the weights of these."""
+    counts = Continuous().code(y, "y")
+    observed = check_exposure(exposure, len(counts), what)
+    weight = observed if sample_weight is None else observed * check_weights(sample_weight, counts)
+    return counts / observed, weight
 
 
 def list_numbers(values: Any) -> str:

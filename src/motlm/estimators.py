@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from . import _docs, exports
 from ._typing import AnyArray, Array, Booleans, Integers
 from .certificates import Certificate, standing
-from .checks import Settings
+from .checks import Settings, check_exposure, per_exposure
 from .errors import (
     CertificateWarning,
     InputError,
@@ -798,7 +799,15 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         return self.mixture_.target.tolerance
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        exposure: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        exposure_val: Any = None,
     ) -> LocalMixtureRegressor:
         """Learn localities and models.
 
@@ -808,7 +817,11 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         y : array of (n_rows,)
         sample_weight : array of (n_rows,), default=None
             An integer weight is the same as repeating the row.
-        X_val, y_val : like X and y, default=None
+        exposure : array of (n_rows,), default=None
+            With a loss of rates: how long, or how much, each row was observed, as policies are for
+            years; y is what happened in all of that time. The same as y / exposure with the weight
+            exposure.
+        X_val, y_val, exposure_val : like X, y and exposure, default=None
             Rows on which to choose n_localities and inverse_temperature, instead of some that are
             held out of X.
 
@@ -826,8 +839,89 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         >>> model is mixture, round(model.score(X, y), 2)
         (True, 1.0)
         """
-        self._fit(Sample(X, y, sample_weight, X_val, y_val))
+        weight_val = None
+        if exposure is not None:
+            self._check_rate("exposure")
+            y, sample_weight = per_exposure(y, exposure, sample_weight, "exposure")
+        if exposure_val is not None:
+            self._check_rate("exposure_val")
+            if y_val is None:
+                raise InputError("exposure_val comes with X_val and y_val; got it alone.")
+            y_val, weight_val = per_exposure(y_val, exposure_val, None, "exposure_val")
+        self._fit(Sample(X, y, sample_weight, X_val, y_val, weight_val))
         return self
+
+    def _check_rate(self, what: str) -> None:
+        if self.loss not in RATE_LOSSES:
+            raise InputError(
+                f"{what} is for losses of rates, {', '.join(map(repr, RATE_LOSSES))}; got"
+                f" loss={self.loss!r}.",
+                "Set loss='poisson', or leave it out.",
+            )
+
+    def predict(self, X: Any, exposure: Any = None) -> AnyArray:
+        """Prediction of the model used for each row (see `apply`, and `overlap`).
+
+        With a loss of rates it is the rate, per unit of exposure; where exposures are given, what is
+        expected to happen in them.
+
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+        exposure : array of (n_rows,), default=None
+
+        Returns
+        -------
+        ndarray, (n_rows,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from motlm import LocalMixtureRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X, years = rng.uniform(size=(500, 1)), rng.uniform(0.5, 2, size=500)
+        >>> claims = rng.poisson(years * np.exp(X[:, 0]))
+        >>> model = LocalMixtureRegressor(0, loss="poisson").fit(X, claims, exposure=years)
+        >>> rate = model.predict([[0.5]])
+        >>> bool(1.5 < rate[0] < 1.8), bool(model.predict([[0.5]], exposure=[2.0]) == 2 * rate)
+        (True, True)
+        """
+        answers = super().predict(X)
+        if exposure is None:
+            return answers
+        self._check_rate("exposure")
+        return np.asarray(answers * check_exposure(exposure, len(answers)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None) -> float:
+        """R2; with a loss of rates D2, the fraction of the deviance that is explained: 1 less the
+        mean deviance over that of the mean rate of these rows.
+
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+        y : array of (n_rows,)
+        sample_weight : array of (n_rows,), default=None
+        exposure : array of (n_rows,), default=None
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        if exposure is not None:
+            self._check_rate("exposure")
+            y, sample_weight = per_exposure(y, exposure, sample_weight, "exposure")
+        answers, target = self.predict(X), self.mixture_.target
+        if not isinstance(target, Rate):
+            return float(r2_score(y, answers, sample_weight=sample_weight))
+        codes = target.code(y)
+        check_consistent_length(answers, codes)
+        mean = np.full(len(codes), np.average(codes, weights=sample_weight))
+        reached, trivial = (
+            float(np.average(target.deviances(codes, one), weights=sample_weight))
+            for one in (answers, mean)
+        )
+        return 1.0 - reached / trivial if trivial > 0 else float(reached == 0)
 
     def ambiguous(self, X: Any, tolerance: float | None = None) -> Booleans:
         """Rows for which predictions of applicable local models are further apart than a tolerance.

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from ._renamed import user_level
 from ._typing import AnyArray, Array, Booleans
-from .checks import Settings, check_units, check_weights
+from .checks import Settings, check_units, check_weights, class_weights
 from .combinations import COMBINATIONS
 from .errors import (
     EmptyLocalityWarning,
@@ -62,6 +62,7 @@ class Sample:
     sample_weight: Any = None
     X_val: Any = None
     y_val: Any = None
+    weight_val: Any = None
 
 
 def fit_mixture(
@@ -160,6 +161,9 @@ def _read(
         raise InputError(f"y must be one value for each row: {error}") from None
     check_consistent_length(counted, y)
     target = kind.target(y[counted])
+    if settings.class_weight is not None:
+        weight = weight.copy()
+        weight[counted] *= class_weights(settings.class_weight, y[counted])
     return reading, Table(encoded, target.code(y[counted]), weight[counted]), points, target
 
 
@@ -174,7 +178,8 @@ def _read_validation(sample: Sample, whole: Problem) -> Table | None:
     check_consistent_length(encoded, codes)
     if len(encoded) == 0:
         raise InputError("X_val has no rows to choose by; give some, or leave X_val and y_val out.")
-    return Table(encoded, codes, np.ones(len(encoded)))
+    weight = np.ones(len(encoded)) if sample.weight_val is None else sample.weight_val
+    return Table(encoded, codes, weight)
 
 
 def _resume(before: Mixture, problem: Problem) -> tuple[Posterior, float] | None:
