@@ -10,7 +10,7 @@ import numpy as np
 from data import prepare_split, split, synthetic
 from table import Table
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
 
 REAL = (  # name, largest number of localities (or the number), published score, target
     ("banana", 4, 0.873, 0.895),
@@ -33,7 +33,8 @@ TRUE = {  # centers and radii
 def score_real(name: str, most: int, seed: int) -> float:
     part = prepare_split(name, seed)
     Estimator = LocalMixtureClassifier if part.y[0].dtype.kind != "f" else LocalMixtureRegressor
-    model = Estimator("auto" if most > 1 else 1, max_localities=most, random_state=0)
+    paper = {"loss": "zero-one"} if Estimator is LocalMixtureClassifier else {"prior": Prior()}
+    model = Estimator("auto" if most > 1 else 1, max_localities=most, random_state=0, **paper)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(part.X[0], part.y[0], X_val=part.X[1], y_val=part.y[1])

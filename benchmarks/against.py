@@ -74,6 +74,7 @@ class Comparison:
             workers = {"old": old, "new": new}
             for name in names:
                 job = tables.job(name, OURS, {"max_localities": 2}, **parameters, random_state=0)
+                job["paper"] = True
                 label = f"{group} fit, {name}"
                 found = self.measure(
                     label, self.pairs, lambda side, job=job: workers[side].fit(job)
@@ -90,6 +91,7 @@ class Comparison:
                 "estimator": OURS[0],
                 "parameters": parameters | {"random_state": 0},
                 "warm_up": {},
+                "paper": True,
             }
             label, most = f"large fit, {m} rows, d = 20", m >= 1_000_000
             found = self.measure(

@@ -53,7 +53,11 @@ def paper_protocol(name: str, temperatures: list[float]) -> dict[str, list[float
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for i, value in enumerate(temperatures):
-            arguments = {"coef_scale": "unit"} if Estimator is LocalMixtureClassifier else {}
+            arguments = (
+                {"coef_scale": "unit", "loss": "zero-one"}
+                if Estimator is LocalMixtureClassifier
+                else {}
+            )
             start = time.perf_counter()
             model = Estimator(
                 n,

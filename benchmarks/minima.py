@@ -35,7 +35,12 @@ def objective(name: str, n: int | str, coef_scale: str, value: float, seed: int 
     X, y = keel(name)
     part = split(X, y, 0, True)
     model = LocalMixtureClassifier(
-        n, coef_scale=coef_scale, inverse_temperature=value, select="bound", random_state=seed
+        n,
+        loss="zero-one",
+        coef_scale=coef_scale,
+        inverse_temperature=value,
+        select="bound",
+        random_state=seed,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -46,7 +51,7 @@ def default_objectives(seed: int) -> dict[str, float]:
     """The best objective of a default fit at each lambda', on the same rows for every seed."""
     X, y = keel("banana")
     part = split(X, y, 0, True)
-    model = LocalMixtureClassifier(2, random_state=seed).fit(
+    model = LocalMixtureClassifier(2, loss="zero-one", random_state=seed).fit(
         part.X[0], part.y[0], X_val=part.X[1], y_val=part.y[1]
     )
     return {

@@ -46,6 +46,15 @@ def some(X: Any, y: np.ndarray, count: int) -> tuple[Any, np.ndarray]:
     return (X.iloc[which] if hasattr(X, "iloc") else X[which]), y[which]
 
 
+def follow_paper(model: Any) -> None:
+    """The paper's loss and prior, which earlier revisions have alone."""
+    from motlm import Prior
+
+    if "loss" in model.get_params(deep=False):
+        classifier = "class_weight" in model.get_params(deep=False)
+        model.set_params(**({"loss": "zero-one"} if classifier else {"prior": Prior()}))
+
+
 def fit(job: dict[str, Any]) -> dict[str, Any]:
     """Seconds of `fit`, and what it found if the model is one of motlm's."""
     data = job["data"]
@@ -54,6 +63,8 @@ def fit(job: dict[str, Any]) -> dict[str, Any]:
         X, y = some(X, y, job["rows"])
     module, name = job["estimator"].split(":")
     model = getattr(import_module(module), name)(**job["parameters"])
+    if job.get("paper") and module == "motlm":
+        follow_paper(model)
     with threadpool_limits(job.get("threads"), user_api="openmp"):
         start = time.perf_counter()
         model.fit(X, y)

@@ -10,13 +10,14 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
 from motlm.bounds import clopper_pearson
 from motlm.certificates import Certificate, certify, certify_in_sample
 from motlm.datasets import KEEL, load_keel
@@ -85,7 +86,9 @@ def compute(task: tuple[str, int]) -> list[Entry]:
     began = time.time()
     X, y, X_test, y_test = rows_of(data, split)
     kind = TASKS[data]
-    make = LocalMixtureClassifier if kind == "classification" else LocalMixtureRegressor
+    make = partial(LocalMixtureRegressor, prior=Prior())
+    if kind == "classification":
+        make = partial(LocalMixtureClassifier, loss="zero-one")
     estimator = make("auto", max_localities=4, handle_unknown="ignore", random_state=split)
     with warnings.catch_warnings():
         warnings.simplefilter(

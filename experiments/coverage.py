@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Units
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, Units
 from motlm.bounds import clopper_pearson, pac_bayes_kl
 from motlm.certificates import Certified, audit, certify_in_sample
 from motlm.certificates._certify import seal
@@ -166,8 +166,9 @@ def estimator(case: Case) -> Any:
     }
     if case.task == "regression":
         return LocalMixtureRegressor(
-            points_of_interest=[[-0.6], [0.6]], inverse_temperature=16.0, **options
+            points_of_interest=[[-0.6], [0.6]], inverse_temperature=16.0, prior=Prior(), **options
         )
+    options["loss"] = "zero-one"
     if case.fit == "known":
         return LocalMixtureClassifier(
             points_of_interest=POINTS, inverse_temperature=8.0, combine="any", **options
@@ -385,7 +386,9 @@ def refuse_copies(batch: int) -> list[Count]:
         X, y = rng.normal(size=(COPIED, 20)), rng.choice([-1, 1], COPIED)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # localities dropped, or not converged
-            model = LocalMixtureClassifier(0, n_starts=1, max_iter=60, random_state=0).fit(X, y)
+            model = LocalMixtureClassifier(
+                0, loss="zero-one", n_starts=1, max_iter=60, random_state=0
+            ).fit(X, y)
         for decimals in ROUNDINGS:
             rounded = X.round(decimals)
             wrong = int((model.predict(rounded) != y).sum())

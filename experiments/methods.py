@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
 from motlm.baselines import ClusteredLinearClassifier, ClusteredLinearRegressor, LeagueOfExperts
 from motlm.datasets import (
     data_folder,
@@ -142,7 +142,10 @@ def best(candidates: Iterable[tuple[str, BaseEstimator]], parts: Parts) -> Fitte
 
 
 def _estimator(classification: bool) -> Any:
-    return LocalMixtureClassifier if classification else LocalMixtureRegressor
+    """With the paper's loss and prior."""
+    if classification:
+        return partial(LocalMixtureClassifier, loss="zero-one")
+    return partial(LocalMixtureRegressor, prior=Prior())
 
 
 def _selection(model: Any) -> str:

@@ -292,7 +292,7 @@ def test_numbers_of_the_revision_before(rows, line, name: str, certified, certif
     elif name == "regression":
         certificate = certified_line.certificate
     elif name == "in-sample":
-        learned = LocalMixtureClassifier(2, combine="any", **LEARNED)
+        learned = LocalMixtureClassifier(2, combine="any", loss="zero-one", **LEARNED)
         certificate = certify_in_sample(learned, *rows).certificate
     else:
         certificate = certify_in_sample(regressor(), *line, tolerance=0.1).certificate
@@ -517,7 +517,9 @@ def test_categories_of_the_sealed_rows_only(rng: np.random.Generator) -> None:
 
 def test_the_posterior_as_trained(rows) -> None:
     X, y = rows
-    model = LocalMixtureClassifier(2, combine="any", standardize=False, **LEARNED).fit(X, y)
+    model = LocalMixtureClassifier(
+        2, combine="any", loss="zero-one", standardize=False, **LEARNED
+    ).fit(X, y)
     [one] = [one for one in audit_in_sample(model, X, y) if one.code == "W1"]
     n = len(model.localities_)
     assert one.empirical == pytest.approx(model.gibbs_risk_, rel=1e-6)
@@ -534,7 +536,9 @@ def test_the_posterior_as_trained(rows) -> None:
 
 
 def test_certify_in_sample(rows, line) -> None:
-    certified = certify_in_sample(LocalMixtureClassifier(2, combine="any", **LEARNED), *rows)
+    certified = certify_in_sample(
+        LocalMixtureClassifier(2, combine="any", loss="zero-one", **LEARNED), *rows
+    )
     model, certificate = certified
     one = certificate.headline
     assert one.value < one.baseline
@@ -590,7 +594,7 @@ def test_one_draw_by_hand(rows, kind: str) -> None:
     X, y = rows
     estimator = {
         "known": classifier(),
-        "learned": LocalMixtureClassifier(2, combine="any", **LEARNED),
+        "learned": LocalMixtureClassifier(2, combine="any", loss="zero-one", **LEARNED),
         "none": LocalMixtureClassifier(0, **QUICK),
     }[kind]
     certified = certify_in_sample(estimator, X, y, reference=0, random_state=3)
@@ -632,7 +636,9 @@ def test_the_headline_in_sample_is_about_the_model(rows, line) -> None:
 
 def test_the_draw_of_an_audit_in_sample(rows, line) -> None:
     X, y = rows
-    model = LocalMixtureClassifier(2, combine="any", standardize=False, **LEARNED).fit(X, y)
+    model = LocalMixtureClassifier(
+        2, combine="any", loss="zero-one", standardize=False, **LEARNED
+    ).fit(X, y)
     certificate = audit_in_sample(model, X, y, random_state=5)
     assert [one.code for one in certificate] == ["W1", "W4", "W2", "W3"]
     drawn = draw_in_sample(model, X, y, certificate)
@@ -661,7 +667,9 @@ def test_the_draw_of_an_audit_in_sample(rows, line) -> None:
 def test_models_made_by_certificates_are_not_audited_in_sample(rows, certified: Certified) -> None:
     """Their centers and units depend on the rows, as if they were known beforehand."""
     X, y = rows
-    made = certify_in_sample(LocalMixtureClassifier(2, combine="any", **LEARNED), X, y)
+    made = certify_in_sample(
+        LocalMixtureClassifier(2, combine="any", loss="zero-one", **LEARNED), X, y
+    )
     for model in (made.model, made.gibbs, certified.drawn, certified.gibbs):
         with pytest.raises(CertificateError, match="was not fitted as it is, but made"):
             audit_in_sample(model, X, y)
@@ -1067,7 +1075,9 @@ def test_a_mixture_is_audited_like_its_estimator(rows, line) -> None:
 
 def test_a_mixture_in_sample(rows, line) -> None:
     X, y = rows
-    model = LocalMixtureClassifier(2, combine="any", standardize=False, **LEARNED).fit(X, y)
+    model = LocalMixtureClassifier(
+        2, combine="any", loss="zero-one", standardize=False, **LEARNED
+    ).fit(X, y)
     assert audit_in_sample(model.mixture_, X, y) == audit_in_sample(model, X, y)
     units = Units.of_rows(line[0][:50], line[1][:50])
     rest = line[0][50:], line[1][50:]
@@ -1355,7 +1365,7 @@ def test_flags_come_first(rows, rng: np.random.Generator) -> None:
 
 
 def test_every_statement_has_words(certified: Certified, certified_line: Certified, rows) -> None:
-    learned = LocalMixtureClassifier(2, combine="any", **LEARNED)
+    learned = LocalMixtureClassifier(2, combine="any", loss="zero-one", **LEARNED)
     without = certify_in_sample(learned, *rows).certificate
     for certificate in (certified.certificate, certified_line.certificate, without):
         for one in certificate:

@@ -103,7 +103,13 @@ def test_products_of_the_others(rng: np.random.Generator) -> None:
 
 def test_classifier_trained_on_any_error() -> None:
     X, y = make_clf_case1(400, flipped=0.1, random_state=0)
-    options = {"inverse_temperature": 2.0, "standardize": False, "n_starts": 4, "random_state": 0}
+    options = {
+        "inverse_temperature": 2.0,
+        "standardize": False,
+        "n_starts": 4,
+        "random_state": 0,
+        "loss": "zero-one",
+    }
     summed, union = (
         LocalMixtureClassifier(2, combine=combine, **options).fit(X, y) for combine in COMBINATIONS
     )

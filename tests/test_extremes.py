@@ -407,7 +407,7 @@ def clients() -> tuple[pd.DataFrame, Any]:
 CLEAN: dict[str, tuple[Any, Callable[[], Any]]] = {
     "learned": (LocalMixtureClassifier(2, **FAST), lambda: make_clf_case1(150, random_state=0)),
     "any, unit": (
-        LocalMixtureClassifier(1, combine="any", coef_scale="unit", **FAST),
+        LocalMixtureClassifier(1, loss="zero-one", combine="any", coef_scale="unit", **FAST),
         lambda: make_clf_case1(150, random_state=0),
     ),
     "given": (
@@ -432,7 +432,9 @@ CLEAN: dict[str, tuple[Any, Callable[[], Any]]] = {
     ),
     "table": (LocalMixtureRegressor(1, **FAST), clients),
     "nadam": (
-        LocalMixtureClassifier(1, solver="nadam", coef_scale="unit", max_iter=30, **FAST),
+        LocalMixtureClassifier(
+            1, solver="nadam", loss="zero-one", coef_scale="unit", max_iter=30, **FAST
+        ),
         lambda: make_clf_case1(100, random_state=0),
     ),
 }

@@ -99,7 +99,7 @@ def classifiers(X: np.ndarray, y: np.ndarray) -> dict[str, tuple]:
 
     made = {
         "given": fit(points_of_interest=[[-1, 0], [1, 0]]),
-        "learned": fit(y.astype(int), combine="any"),
+        "learned": fit(y.astype(int), combine="any", loss="zero-one"),
         "one linear model": fit(y > 0, n_localities=0, prior=Prior(coef_scale=0.5)),
         "prior of each": fit(prior=Prior(radius_rate=[0.1, 1.0]), standardize=False),
         "mahalanobis": fit(points_of_interest=[[-1, 0]], metric="mahalanobis"),

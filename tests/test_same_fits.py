@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2, make_ringnorm
 from motlm.posterior import FIELDS
 
@@ -46,28 +46,35 @@ def cancer() -> tuple[np.ndarray, np.ndarray]:
     return rows.data[:, :10], rows.target
 
 
+def paper(estimator: Any, *arguments: Any, **options: Any) -> Any:
+    """With the paper's loss and prior."""
+    own = {"loss": "zero-one"} if estimator is LocalMixtureClassifier else {"prior": Prior()}
+    return estimator(*arguments, **options, **own)
+
+
 SETS = {
     "clf_case1": (
-        LocalMixtureClassifier(2, **FAST),
+        paper(LocalMixtureClassifier, 2, **FAST),
         lambda: make_clf_case1(300, random_state=0),
     ),
     "clf_case2_given": (
-        LocalMixtureClassifier(points_of_interest=POINTS, random_state=0),
+        paper(LocalMixtureClassifier, points_of_interest=POINTS, random_state=0),
         lambda: make_clf_case2(400, random_state=0),
     ),
     "ringnorm_auto": (
-        LocalMixtureClassifier("auto", max_localities=3, **FAST),
+        paper(LocalMixtureClassifier, "auto", max_localities=3, **FAST),
         lambda: make_ringnorm(300, random_state=0),
     ),
-    "breast_cancer": (LocalMixtureClassifier(1, inverse_temperature=2, **FAST), cancer),
-    "diabetes": (LocalMixtureRegressor(2, **FAST), lambda: load_diabetes(return_X_y=True)),
+    "breast_cancer": (paper(LocalMixtureClassifier, 1, inverse_temperature=2, **FAST), cancer),
+    "diabetes": (paper(LocalMixtureRegressor, 2, **FAST), lambda: load_diabetes(return_X_y=True)),
     "reg_case2": (
-        LocalMixtureRegressor(2, n_starts=2, random_state=1),
+        paper(LocalMixtureRegressor, 2, n_starts=2, random_state=1),
         lambda: make_reg_case2(300, random_state=0),
     ),
-    "table_regression": (LocalMixtureRegressor(1, **FAST), clients),
+    "table_regression": (paper(LocalMixtureRegressor, 1, **FAST), clients),
     "nadam": (
-        LocalMixtureClassifier(
+        paper(
+            LocalMixtureClassifier,
             2,
             solver="nadam",
             coef_scale="unit",

@@ -625,13 +625,18 @@ def test_warm_start_with_other_columns_begins_anew(rng: np.random.Generator) -> 
 def test_the_papers_scale_stays_at_one() -> None:
     X, y = make_clf_case2(300, random_state=0)
     model = LocalMixtureClassifier(
-        2, inverse_temperature=(1.0, 2.0), n_starts=2, random_state=0, coef_scale="unit"
+        2,
+        inverse_temperature=(1.0, 2.0),
+        n_starts=2,
+        random_state=0,
+        coef_scale="unit",
+        loss="zero-one",
     ).fit(X, y)
     np.testing.assert_array_equal(model.posterior_.coef_scale, 1.0)
     free = LocalMixtureClassifier(
         2, inverse_temperature=2.0, n_starts=2, random_state=0, warm_start=True
     ).fit(X, y)
-    free.set_params(coef_scale="unit").fit(X, y)
+    free.set_params(coef_scale="unit", loss="zero-one").fit(X, y)
     np.testing.assert_array_equal(free.posterior_.coef_scale, 1.0)
 
 

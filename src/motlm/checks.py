@@ -190,7 +190,8 @@ class Settings:
         if self.select == "bound" and not target.has_bound and len(set(values)) > 1:
             raise InputError(
                 f"select='bound' compares objectives of one lambda, so that {target.task} with"
-                f" loss={target.loss_name!r} needs one inverse_temperature; got {list_numbers(values.tolist())}. Give one number, or"
+                f" loss={target.loss_name!r} needs one inverse_temperature; got"
+                f" {list_numbers(values.tolist())}. Give one number, or"
                 " select='held-out'."
             )
         return tuple(map(float, dict.fromkeys(values)))
@@ -334,7 +335,7 @@ def check_exposure(exposure: Any, n_rows: int, what: str = "exposure") -> Array:
         raise InputError(
             f"{what} must have one number for each of {n_rows} rows; got {len(found)}."
         )
-    low, high = WEIGHTS
+    high = WEIGHTS[1]
     stray = ~(np.isfinite(found) & (found > 0) & (found <= high))
     if stray.any():
         first = int(np.flatnonzero(stray)[0])
@@ -346,9 +347,7 @@ def check_exposure(exposure: Any, n_rows: int, what: str = "exposure") -> Array:
     return found
 
 
-def per_exposure(
-    y: Any, exposure: Any, sample_weight: Any, what: str
-) -> tuple[AnyArray, AnyArray]:
+def per_exposure(y: Any, exposure: Any, sample_weight: Any, what: str) -> tuple[AnyArray, AnyArray]:
     """Counts as rates, and the weights of these."""
     counts = Continuous().code(y, "y")
     observed = check_exposure(exposure, len(counts), what)

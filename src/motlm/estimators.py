@@ -862,8 +862,8 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
     def predict(self, X: Any, exposure: Any = None) -> AnyArray:
         """Prediction of the model used for each row (see `apply`, and `overlap`).
 
-        With a loss of rates it is the rate, per unit of exposure; where exposures are given, what is
-        expected to happen in them.
+        With a loss of rates it is the rate, per unit of exposure; where exposures are given, what
+        is expected to happen in them.
 
         Parameters
         ----------

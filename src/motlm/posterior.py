@@ -10,7 +10,7 @@ paper's solver are derived from that.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,7 @@ __all__ = [
     "Prior",
     "check_ranges",
     "flatten",
+    "settle_scales",
     "shape_of",
     "unflatten",
 ]
@@ -49,6 +50,7 @@ RADII = (1e-30, 1e30)
 """Of the mean radius in any posterior; one that is drawn may be far from the mean."""
 LEARNED_RADII = (1e-6, 1e6)
 """Of the mean radius around a learned center, over which tables of upsilon are accurate."""
+_GRID = FREE_SCALES[1] * 2.0 ** -np.arange(0.0, 13.5, 0.5)  # of learned scales, in certificates
 _ROUNDING = 1e-9  # relative: exp(log(10)) is more than 10
 
 
@@ -391,6 +393,56 @@ class Prior:
     def keep(self, kept: Sequence[int]) -> Prior:
         """The prior of these localities and of the exterior; for a prior that was expanded."""
         return Prior(**_keep(self, kept, self.n_localities), learn_scales=self.learn_scales)
+
+
+def settle_scales(prior: Prior, posterior: Posterior) -> tuple[Prior, float]:
+    """A prior whose learned scales are those of this posterior, rounded to a grid, and what the
+    choice of them costs in a bound over the training rows, in nats.
+
+    The grid does not depend on the rows, so that each of its values may be paid for alike.
+
+    Parameters
+    ----------
+    prior : Prior
+        That was expanded.
+    posterior : Posterior
+
+    Returns
+    -------
+    prior : Prior
+        With fixed scales.
+    price : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm import Posterior, Prior
+    >>> from motlm.posterior import settle_scales
+    >>> none, one = np.empty(0), np.ones(1)
+    >>> coef = np.array([[0.3, -0.4]])
+    >>> posterior = Posterior(
+    ...     np.empty((0, 2)), none, none, none, coef, 0.1 * one, 0.2 * one, 0.1 * one
+    ... )
+    >>> prior, price = settle_scales(Prior(learn_scales=True).expand(0, 2), posterior)
+    >>> prior.coef_scale.round(3), prior.intercept_scale.round(3), round(price, 2)
+    (array([0.312]), array([0.221]), 6.59)
+    """
+    if not prior.learn_scales:
+        return prior, 0.0
+    n, made, price = posterior.n_localities, {}, 0.0
+    groups = [slice(0, n), slice(n, n + 1)] if n else [slice(0, 1)]
+    for name in ("coef", "intercept"):
+        mean, scale = getattr(posterior, name), getattr(posterior, f"{name}_scale")
+        gap = (mean - np.asarray(getattr(prior, name))).reshape(n + 1, -1)
+        scales = np.array(getattr(prior, f"{name}_scale"), dtype=float)
+        for models in groups:
+            if not gap.shape[1]:
+                continue
+            best = np.sqrt(np.mean(gap[models] ** 2 + scale[models, None] ** 2))
+            scales[models] = _GRID[np.abs(np.log(_GRID / best)).argmin()]
+            price += np.log(len(_GRID))
+        made[f"{name}_scale"] = scales
+    return replace(prior, learn_scales=False, **made), float(price)
 
 
 def _keep(fields_of: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:

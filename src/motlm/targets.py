@@ -53,7 +53,6 @@ class Target(Protocol):
     """The interface of a target."""
 
     kind: ClassVar[str]  # its name in files
-    loss_name: str  # of the loss that fits minimize, as users give it
     task: ClassVar[str]  # "classification" or "regression"
     score_name: ClassVar[str]  # of an estimator's `score`
     measure_name: ClassVar[str]  # of `measure`
@@ -66,6 +65,10 @@ class Target(Protocol):
     @property
     def loss(self) -> Loss:
         """That fits minimize."""
+
+    @property
+    def loss_name(self) -> str:
+        """As users give it."""
 
     @property
     def temperatures(self) -> tuple[float, ...]:
@@ -684,9 +687,7 @@ class Rate:
         if loss not in RATE_LOSSES:
             raise read.fail("loss", f"one of {', '.join(RATE_LOSSES)}", loss)
         largest = float(np.log(LARGEST_TARGET))
-        return cls(
-            read.number("center", -largest, largest), loss, read.number("power", 1.0, 2.0)
-        )
+        return cls(read.number("center", -largest, largest), loss, read.number("power", 1.0, 2.0))
 
 
 _RATE_LOSSES: dict[str, Loss] = {"poisson": Poisson(), "gamma": Gamma()}

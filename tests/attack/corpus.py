@@ -73,8 +73,10 @@ def _classifiers() -> dict[str, Any]:
 
     made = {
         "learned": fit(n_localities=2),
-        "any": fit(y == "ja", n_localities=1, combine="any"),
-        "unit scale": fit((y == "ja").astype(int), n_localities=1, coef_scale="unit"),
+        "any": fit(y == "ja", n_localities=1, combine="any", loss="zero-one"),
+        "unit scale": fit(
+            (y == "ja").astype(int), n_localities=1, coef_scale="unit", loss="zero-one"
+        ),
         "linear": fit(n_localities=0, prior=Prior(coef_scale=0.5)),
         "given": fit(points_of_interest=POINTS, overlap="mean"),
         "not standardized": fit(points_of_interest=POINTS, standardize=False),

@@ -42,8 +42,13 @@ _COMMON: dict[str, tuple[Any, ...]] = {
     "max_time": (1e-9, 0.0, -1.0, 60.0, 1e300),
 }
 _OWN: dict[bool, dict[str, tuple[Any, ...]]] = {
-    True: {"coef_scale": ("unit", "x"), "combine": ("any", "x")},
-    False: {},
+    True: {
+        "loss": ("zero-one", "zero-one", "x"),
+        "coef_scale": ("unit", "x"),
+        "combine": ("any", "x"),
+        "class_weight": ("balanced", {"a": -1.0}, "x"),
+    },
+    False: {"loss": ("poisson", "gamma", "tweedie", "x"), "power": (1.2, 2.0, "x")},
 }
 _PRIORS = ("coef_scale", "intercept_scale", "radius_shape", "radius_rate", "center_scale", "coef")
 _KINDS: tuple[Any, ...] = (

@@ -76,9 +76,7 @@ def combined(combination: int, omega: Array, losses: Array) -> tuple[Array, Arra
 
 
 @entry
-def theta_tables(
-    fine: Fineness, shape: Array, rate: Array, low: Array, high: Array
-) -> Tables:
+def theta_tables(fine: Fineness, shape: Array, rate: Array, low: Array, high: Array) -> Tables:
     return theta(fine, shape, rate, low, high)
 
 

@@ -551,15 +551,13 @@ def solve_models(
     """
     coef_scale, intercept_scale = prior.coef_scale.copy(), prior.intercept_scale.copy()
     before = np.empty(2 * (n + 1))
-    for again in range(_ROUNDS if learned else 1):
+    for _ in range(_ROUNDS if learned else 1):
         given = Models(prior.center, prior.coef, coef_scale, prior.intercept, intercept_scale)
         solve_given(moments.copy() if learned else moments, n, d, twice, given, most, models)
         if not learned:
             return
         before[: n + 1], before[n + 1 :] = coef_scale, intercept_scale
-        prior_scales(
-            models.coef, models.coef_scale, prior.coef, prior.coef_scale, True, coef_scale
-        )
+        prior_scales(models.coef, models.coef_scale, prior.coef, prior.coef_scale, True, coef_scale)
         prior_scales(
             models.intercept.reshape(n + 1, 1), models.intercept_scale,
             prior.intercept.reshape(n + 1, 1), prior.intercept_scale, True, intercept_scale,

@@ -15,6 +15,7 @@ from ..errors import CertificateError, InputError
 from ..fingerprints import row_keys
 from ..losses import Loss
 from ..mixture import Mixture
+from ..posterior import settle_scales
 from ..problem import Table
 from ..units import Units
 from . import _distributions as distributions
@@ -61,12 +62,13 @@ def read_training(mixture: Mixture, X: Any, y: Any, tolerance: float | None) -> 
     loss = _loss(mixture, tolerance)
     rows = mixture.rows(encoded, codes)
     given = mixture.provenance.prior  # of the localities that are left
-    prior = mixture.geometry.expand(given, mixture.n_localities, mixture.inputs)
+    expanded = mixture.geometry.expand(given, mixture.n_localities, mixture.inputs)
+    prior, price = settle_scales(expanded, mixture.posterior)
     return Trained(
         mixture,
         UnionRisk(loss, mixture.geometry, prior, rows),
         Table(encoded, codes, np.ones(len(codes))),
-        _mass(mixture),
+        _mass(mixture) * math.exp(-price),
         "learned" if mixture.geometry.learned else "known",
     )
 

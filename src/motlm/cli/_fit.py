@@ -39,7 +39,10 @@ from ._tables import read_text
 
 __all__ = ["fit"]
 
-_ESTIMATORS = {CLASSIFICATION: LocalMixtureClassifier, REGRESSION: LocalMixtureRegressor}
+_ESTIMATORS: dict[str, type[LocalMixture]] = {
+    CLASSIFICATION: LocalMixtureClassifier,
+    REGRESSION: LocalMixtureRegressor,
+}
 _SEEDS = 2**32 - 1  # the largest seed of NumPy's
 
 

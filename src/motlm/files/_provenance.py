@@ -78,13 +78,14 @@ def prior_entry(prior: Prior) -> dict[str, Any]:
 
 
 def read_prior(read: Reader) -> Prior:
-    entries = {name: read.numbers(name) for name in FIELDS}
+    entries: dict[str, Any] = {name: read.numbers(name) for name in FIELDS}
+    learned = read.boolean("learn_scales") if "learn_scales" in read.content else False
     read.done()
     for name, value in entries.items():
         if np.ndim(value) not in (0, len(FIELDS[name].axes)):
             raise read.fail(name, f"a number, or an array over {FIELDS[name].axes}", value)
     try:
-        return Prior(**entries)
+        return Prior(**entries, learn_scales=learned)
     except InputError as error:
         raise ModelFileError(f"{read.where[:-1]} is not sound: {str(error)[:200]}") from None
 

@@ -154,7 +154,7 @@ def _from_3_to_4(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "schema": 4, "provenance": {**provenance.content, "fingerprint": known}}
 
 
-_NEW = {  # parameters that schema 5 added, with what was meant before
+_NEW: dict[str, dict[str, Any]] = {  # parameters that schema 5 added, with what was meant before
     "LocalMixtureClassifier": {"loss": "zero-one", "class_weight": None},
     "LocalMixtureRegressor": {"loss": "squared", "power": 1.5},
 }
