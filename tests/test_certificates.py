@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import random_posterior
+from scipy.special import expit
 from scipy.stats import beta, gamma, norm
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -63,6 +65,7 @@ from motlm.inputs import Inputs
 from motlm.losses import ZeroOne
 from motlm.mixture import Mixture
 from motlm.overlap import OVERLAPS
+from motlm.posterior import settle_scales
 from motlm.rows import Rows
 
 POINTS = [[-1.0, 0.0], [1.0, 0.0]]
@@ -240,8 +243,11 @@ def test_the_drawn_model_is_the_draw(rows, certified: Certified) -> None:
     np.testing.assert_array_equal(drawn.predict(X), answers)
     other = certify(classifier(), *rows, sealed=0.5, random_state=0).drawn
     assert model_hash(other) == model_hash(drawn)
-    sure = np.abs(drawn.predict_proba(X)[:, 1] - 0.5)
-    assert (sure > 0.49).mean() > 0.95
+    paper = certify(classifier(loss="zero-one"), *rows, sealed=0.5).drawn
+    for votes in (drawn.vote_proba(X), paper.vote_proba(X), paper.predict_proba(X)):
+        assert (np.abs(votes[:, 1] - 0.5) > 0.49).mean() > 0.95
+    used = score[np.arange(len(X)), drawn.apply(X)]
+    np.testing.assert_allclose(drawn.predict_proba(X)[:, 1], expit(used), rtol=1e-9)
 
 
 def test_frozen_centers_keep_the_balls(rows) -> None:
@@ -286,16 +292,18 @@ BEFORE = {
 
 
 @pytest.mark.parametrize("name", BEFORE)
-def test_numbers_of_the_revision_before(rows, line, name: str, certified, certified_line) -> None:
+def test_numbers_of_the_revision_before(rows, line, name: str) -> None:
+    """By the paper's loss and prior, which were all that there was."""
+    fixed = regressor(prior=Prior())
     if name == "given":
-        certificate = certified.certificate
+        certificate = certify(classifier(loss="zero-one"), *rows, sealed=0.5).certificate
     elif name == "regression":
-        certificate = certified_line.certificate
+        certificate = certify(fixed, *line, sealed=0.5).certificate
     elif name == "in-sample":
         learned = LocalMixtureClassifier(2, combine="any", loss="zero-one", **LEARNED)
         certificate = certify_in_sample(learned, *rows).certificate
     else:
-        certificate = certify_in_sample(regressor(), *line, tolerance=0.1).certificate
+        certificate = certify_in_sample(fixed, *line, tolerance=0.1).certificate
     for code, value, kl in BEFORE[name]:
         one = certificate[code]
         now = one.value
@@ -564,9 +572,11 @@ def test_certify_in_sample(rows, line) -> None:
     assert "off by more than 0.1 on at most" in certificate.headline.sentence
 
 
-def check_one_draw(certificate: Certificate, gibbs, drawn, X1, y1, nats: float) -> None:
+def check_one_draw(
+    certificate: Certificate, gibbs, drawn, X1, y1, nats: float, coef_scale=1.0, intercept_scale=1.0
+) -> None:
     """The statement by an independent computation: the draw with scipy's densities, the errors by
-    predict, the bound by its formula; nats are those of discrete choices.
+    predict, the bound by its formula; nats are those of discrete choices, scales the prior's.
     """
     one, q, p = certificate["W4"], gibbs.posterior_, drawn.posterior_
     wrong = drawn.predict(X1) != y1
@@ -577,9 +587,9 @@ def check_one_draw(certificate: Certificate, gibbs, drawn, X1, y1, nats: float) 
         gamma.logpdf(radius, q.radius_shape, scale=1 / q.radius_rate).sum()
         - gamma.logpdf(radius, 2.0, scale=1 / 0.1).sum()
         + norm.logpdf(p.coef, q.coef, q.coef_scale[:, None]).sum()
-        - norm.logpdf(p.coef).sum()
+        - norm.logpdf(p.coef, 0.0, np.reshape(coef_scale, (-1, 1))).sum()
         + norm.logpdf(p.intercept, q.intercept, q.intercept_scale).sum()
-        - norm.logpdf(p.intercept).sum()
+        - norm.logpdf(p.intercept, 0.0, intercept_scale).sum()
     )
     if learned.any():
         ratio += norm.logpdf(p.center, q.center, q.center_scale[:, None]).sum()
@@ -589,8 +599,24 @@ def check_one_draw(certificate: Certificate, gibbs, drawn, X1, y1, nats: float) 
     assert bounds.binary_kl(one.empirical, one.value) == pytest.approx(cost, rel=1e-9)
 
 
+def rounded_scales(q: Posterior) -> tuple[np.ndarray, np.ndarray]:
+    """Prior scales of weights and of intercepts: one of all localities and one of the exterior, the
+    best ones for a posterior, rounded to 10 over a power of the square root of 2.
+    """
+    found = []
+    for mean, scale in ((q.coef, q.coef_scale), (q.intercept[:, None], q.intercept_scale)):
+        squares = (mean**2 + scale[:, None] ** 2).mean(axis=1)
+        if len(squares) > 1:
+            squares[:-1] = squares[:-1].mean()
+        found.append(10 * 2 ** -(np.clip(np.rint(np.log2(100 / squares)), 0, 26) / 2))
+    return found[0], found[1]
+
+
 @pytest.mark.parametrize("kind", ["known", "learned", "none"])
 def test_one_draw_by_hand(rows, kind: str) -> None:
+    """Where scales of the prior are learned, they are rounded to 27 values, and each of the two to
+    four choices costs ln 27.
+    """
     X, y = rows
     estimator = {
         "known": classifier(),
@@ -601,9 +627,85 @@ def test_one_draw_by_hand(rows, kind: str) -> None:
     certificate = certified.certificate
     assert certificate.seed == 3 == certificate["W4"].details["seed"]
     nats = {"known": 2 * np.log(2), "learned": np.log(3) + np.log(2), "none": 0.0}[kind]
-    check_one_draw(certificate, certified.gibbs, certified.model, X, y, nats)
+    scales = (1.0, 1.0)
+    if kind != "learned":
+        n, fitted = len(estimator.points_of_interest or ()), clone(estimator)
+        scales = rounded_scales(fitted.set_params(standardize=False).fit(X, y).posterior_)
+        nats += (4 if n else 2) * np.log(27)
+    check_one_draw(certificate, certified.gibbs, certified.model, X, y, nats, *scales)
     spread = [one.center_scale.max() for one in certified.gibbs.localities_]
     assert all(one > 0 for one in spread) == (kind != "known")
+
+
+def on_the_grid(rng: np.random.Generator, n: int, d: int) -> Posterior:
+    """A posterior whose best prior scales are 10 / 2^2 in the localities and 10 / 2^3.5 outside."""
+    q = random_posterior(rng, n, d, LearnedBalls())
+    made = {}
+    for name in ("coef", "intercept"):
+        mean, scale = (getattr(q, one).copy() for one in (name, f"{name}_scale"))
+        numbers = mean.reshape(n + 1, -1)  # a view
+        for models, wanted in ((slice(0, n), 10 / 2**2), (slice(n, n + 1), 10 / 2**3.5)):
+            now = np.sqrt((numbers[models] ** 2 + scale[models, None] ** 2).sum())
+            size = numbers[models].size
+            numbers[models] *= wanted * np.sqrt(size) / now if size else 1.0
+            scale[models] *= wanted * np.sqrt(size) / now if size else 1.0
+        made |= {name: mean, f"{name}_scale": scale}
+    return replace(q, **made)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_learned_scales_are_settled_and_paid_for(n: int, rng: np.random.Generator) -> None:
+    """The divergence from the settled prior is that of the search where the best scales are on the
+    grid, and larger elsewhere.
+    """
+    rows = Rows.of(np.zeros((1, 4)), np.ones(1))
+    learned = Prior(learn_scales=True)
+
+    def divergence(q: Posterior, prior: Prior) -> float:
+        return distributions.UnionRisk(ZeroOne(), LearnedBalls(), prior, rows).objective(1.0).kl(q)
+
+    for q, exact in [
+        (on_the_grid(rng, n, 4), True),
+        *((random_posterior(rng, n, 4, LearnedBalls()), False) for _ in range(20)),
+    ]:
+        settled, price = settle_scales(learned.expand(n, 4), q)
+        best, paid = divergence(q, learned), divergence(q, settled)
+        assert not settled.learn_scales
+        assert price == pytest.approx((4 if n else 2) * np.log(27))
+        if exact:
+            assert paid == pytest.approx(best, rel=1e-9)
+            assert settled.coef_scale[-1] == pytest.approx(10 / 2**3.5)
+        # off by a factor of 2^(1/4) at most, a number costs at most (sqrt(2) - 1) / 2 - ln(2) / 4
+        assert best - 1e-9 <= paid <= best + 0.0339 * (n + 1) * (4 + 1)
+        given, free = settle_scales(Prior(coef_scale=0.7).expand(n, 4), q)
+        assert free == 0.0
+        np.testing.assert_array_equal(given.coef_scale, 0.7)
+
+
+def test_the_price_of_learned_scales_enters_the_bound(rows) -> None:
+    """The same model as if its scales had been given, and as they were learned."""
+    X, y = rows
+    model = classifier(standardize=False).fit(X, y)
+    mixture, q = model.mixture_, model.posterior_
+    settled, price = settle_scales(Prior(learn_scales=True).expand(2, 2), q)
+    assert price == pytest.approx(4 * np.log(27))
+    scales = {
+        name: np.asarray(getattr(settled, name)) for name in ("coef_scale", "intercept_scale")
+    }
+    paid = audit_in_sample(model, X, y)["W1"]
+
+    class Given(GivenCenters):
+        def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
+            made = super().expand(Prior(), n_localities, inputs)
+            return replace(made, **scales)
+
+    fixed = replace(mixture, provenance=replace(mixture.provenance, prior=Prior()))
+    free = audit_in_sample(with_geometry(fixed, Given), X, y)["W1"]
+    assert paid.kl == pytest.approx(free.kl + price, rel=1e-12)
+    assert paid.value == pytest.approx(
+        float(bounds.pac_bayes_kl(free.empirical, free.kl + price, paid.n_rows, paid.delta))
+    )
+    assert paid.value > free.value
 
 
 def test_the_headline_in_sample_is_about_the_model(rows, line) -> None:
@@ -689,7 +791,8 @@ def test_medoids_cost_their_choice(rng: np.random.Generator) -> None:
     X = rng.normal(size=(400, 25))
     inside = ((X - X[0]) ** 2).sum(axis=1) < np.median(((X - X[0]) ** 2).sum(axis=1))
     y = np.where(inside, 1, -1)
-    certified = certify_in_sample(LocalMixtureClassifier(1, **QUICK), X, y, reference=0)
+    estimator = LocalMixtureClassifier(1, loss="zero-one", **QUICK)
+    certified = certify_in_sample(estimator, X, y, reference=0)
     model, certificate = certified
     assert "medoid centers" in certificate.protocol
     assert certificate.headline.n_rows == 399
@@ -1149,7 +1252,7 @@ def test_the_prior_is_that_of_the_geometry(rows) -> None:
             made = super().expand(prior, n_localities, inputs)
             return replace(made, coef_scale=2.0 * np.asarray(made.coef_scale))
 
-    mixture = classifier(standardize=False).fit(*rows).mixture_
+    mixture = classifier(standardize=False, prior=Prior()).fit(*rows).mixture_
     wide = classifier(
         standardize=False, prior=replace(Prior(), coef_scale=2.0 * Prior().coef_scale)
     ).fit(*rows)
