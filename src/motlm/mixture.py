@@ -22,7 +22,7 @@ from .fingerprints import Fingerprint
 from .geometry import Geometry, Locus
 from .inputs import Inputs
 from .limits import power_of_two
-from .localities import Locality, LocalModel
+from .localities import Locality, LocalModel, factor_units
 from .lookup import Table, memberships
 from .objective import BLOCK, variances
 from .optimize import Record
@@ -190,6 +190,7 @@ class Mixture:
         slope, coef = np.zeros(d), np.zeros((n + 1, d))
         slope[counted] = inverse * target.scale
         coef[:, counted] = posterior.coef[:, counted[inputs.varies]] * slope[counted]
+        scale = factor_units(inputs) if target.describe().link == "log" else {}
 
         def model(i: int) -> dict[str, Any]:
             lever = posterior.coef_scale[i] * _norm(slope * units.center)
@@ -203,6 +204,7 @@ class Mixture:
                     np.hypot(posterior.intercept_scale[i] * target.scale, lever)
                 ),
                 "n_rows": self.provenance.n_rows[i],
+                **scale,
             }
 
         centers = self.geometry.centers(inputs, posterior)

@@ -26,7 +26,7 @@ def summarize(
     """
     mixture = model.mixture_
     used, classes = model.apply(rows), mixture.target.classes
-    same = mixture.target.describe().link == "identity"
+    same = mixture.target.describe().link in ("identity", "log")
     left = target if same else mixture.target.score_label
     lines = []
     for region in explanation.regions:
@@ -57,7 +57,11 @@ def _location(
 
 def _wrap(formula: str) -> list[str]:
     """Lines that begin with a sign, so that no term is broken."""
-    glued = formula.replace(" * ", "\xa0*\xa0").replace(" + ", " +\xa0").replace(" - ", " -\xa0")
+    left, equals, right = formula.partition(" = ")
+    if " x " in right:  # factors, which have spaces inside
+        right = right.replace(" ", "\xa0").replace("\xa0x\xa0", " x\xa0")
+    glued = left + equals + right
+    glued = glued.replace(" * ", "\xa0*\xa0").replace(" + ", " +\xa0").replace(" - ", " -\xa0")
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     lines = textwrap.wrap(
         glued, _WIDTH, initial_indent="    ", subsequent_indent="        ", **options

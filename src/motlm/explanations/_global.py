@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from .._renamed import warn_of
 from .._typing import AnyArray, Array, Integers
 from ..certificates import Certificate, standing
+from ..errors import InputTypeError
 from ..localities import Locality
 from ..mixture import View, mixture_of
 from ..tables import Entry, html_table, number, plain, table_of
@@ -50,6 +51,9 @@ class Region:
         On its rows: of its own model, of the exterior model, and of one linear model for all rows.
     coef, coef_scale, intercept, intercept_scale, formula
         Of its linear model, as in `motlm.LocalModel`: they give its score.
+    base, factors : float, tuple of dict
+        Of a model of rates: the rate at the reference, and what it is multiplied by, as in
+        `motlm.LocalModel`. Else None, and empty.
 
     Examples
     --------
@@ -86,6 +90,8 @@ class Region:
     intercept: float
     intercept_scale: float
     formula: str
+    base: float | None = None
+    factors: tuple[dict[str, Any], ...] = ()
 
     @property
     def n_spoken(self) -> int:
@@ -97,7 +103,9 @@ class Region:
         return dict(plain({name: getattr(self, name) for name in self.__dataclass_fields__}))
 
     def to_frame(self) -> Any:
-        """One row for each column: coefficient with its deviation, center and half-width."""
+        """One row for each column: coefficient with its deviation, center and half-width; of a
+        model of rates also its factor.
+        """
         return table_of(self._rows())
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -110,6 +118,7 @@ class Region:
             none if self.half_width is None else self.half_width,
             strict=True,
         )
+        factors = {one["column"]: one["text"] for one in self.factors}
         return [
             {
                 "column": name,
@@ -117,6 +126,7 @@ class Region:
                 "deviation": scale,
                 "center": center,
                 "reaches": width,
+                **({"factor": factors.get(name, "")} if factors else {}),
             }
             for name, coef, scale, center, width in columns
         ]
@@ -223,6 +233,25 @@ class GlobalExplanation:
             ]
         ).set_index("column")
 
+    def factors(self) -> Any:
+        """A pandas table of a model of rates, the tariff: a row for each column with the reference
+        and step of its factor, and the factor in each region; the first row is the base.
+        """
+        if self.regions[0].base is None:
+            raise InputTypeError(
+                "factors are of models of rates; this model adds up: see coefficients()."
+            )
+        rows: dict[str, dict[str, Any]] = {}
+        for region in self.regions:
+            for one in region.factors:
+                start = {"column": one["column"], "reference": one["reference"], "per": one["step"]}
+                rows.setdefault(one["column"], start)[region.name] = one["factor"]
+        names = [name for name in self.regions[0].feature_names if name in rows]
+        base = {"column": "base", "reference": None, "per": None}
+        base |= {region.name: region.base for region in self.regions}
+        absent = {region.name: 1.0 for region in self.regions}
+        return table_of([base, *({**absent, **rows[name]} for name in names)]).set_index("column")
+
     def __str__(self) -> str:
         lines = []
         for region in self.regions:
@@ -288,8 +317,8 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     >>> explanation = explain_global(model, X, y)
     >>> [region.name for region in explanation.regions]
     ['locality 0', 'locality 1', 'locality 2', 'exterior']
-    >>> round(explanation.score, 2), explanation.linear_score < 0.6
-    (0.99, True)
+    >>> explanation.score > 0.98, explanation.linear_score < 0.6
+    (True, True)
     """
     mixture = mixture_of(model)
     y = column_or_1d(y, warn=True)
@@ -345,6 +374,8 @@ def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
         intercept=local.intercept,
         intercept_scale=local.intercept_scale,
         formula=local.formula(),
+        base=None if local.reference is None else local.base,
+        factors=() if local.reference is None else tuple(local.factors()),
     )
 
 

@@ -35,7 +35,8 @@ class RowExplanation:
     """Why the model answers what it answers for one row.
 
     For a classifier a score is a linear score, positive for the second label; for a regressor it is
-    the prediction, or its logarithm with a log link. Contributions add up to the score.
+    the prediction, or its logarithm with a log link. Contributions add up to the score; of a model
+    of rates their exponentials are factors, and texts show these.
 
     Attributes
     ----------
@@ -61,6 +62,11 @@ class RowExplanation:
         By feature; ``base`` plus their sum is the score, not always the prediction.
     score_label : str
         What a score is called: "score", or "prediction" where it is the prediction.
+    link : str
+        From score to prediction: "sign", "identity" or "log".
+    factors : dict of float
+        Of a model of rates, by feature: the prediction is ``exp(base)`` times all of them. Else
+        empty.
     neighbors : tuple of dict
         The nearest training rows for which the same model is used, if `explain_local` was given
         X_train.
@@ -96,6 +102,14 @@ class RowExplanation:
     contributions: dict[str, float]  # by feature; they add up to score - base
     neighbors: tuple[dict[str, Any], ...]
     score_label: str = "score"
+    link: str = "identity"
+
+    @property
+    def factors(self) -> dict[str, float]:
+        """By feature, of a model of rates; else empty."""
+        if self.link != "log":
+            return {}
+        return {name: _exp(value) for name, value in self.contributions.items()}
 
     @property
     def speaker(self) -> int:
@@ -124,8 +138,14 @@ class RowExplanation:
 
     def _rows(self) -> list[dict[str, Any]]:
         order = sorted(self.contributions, key=lambda name: -abs(self.contributions[name]))
+        factors = self.factors
         return [
-            {"feature": name, "value": self.values[name], "contribution": self.contributions[name]}
+            {
+                "feature": name,
+                "value": self.values[name],
+                "contribution": self.contributions[name],
+                **({"factor": factors[name]} if factors else {}),
+            }
             for name in order
         ]
 
@@ -141,26 +161,35 @@ class RowExplanation:
 
     def __str__(self) -> str:
         lines = [self._headline]
-        lines += [f"    {_gives(one)}" for one in self.models if one["applies"]]
+        lines += [f"    {self._gives(one)}" for one in self.models if one["applies"]]
         if self.contradicted:
             lines.append("    applicable models contradict each other")
-        lines.append(f"    {number(self.base)} at {self.reference}")
-        lines += [
-            f"    {entry['contribution']:+.4g} {entry['feature']} = {number(entry['value'])}"
-            for entry in self._rows()
-            if entry["contribution"] != 0.0
-        ]
-        end = "" if self.prediction == self.score else f", the {self.score_label}"
-        lines.append(f"    = {number(self.score)}{end}")
+        lines.append(f"    {number(self._shown(self.base))} at {self.reference}")
+        lines += [f"    {_term(one)}" for one in self._rows() if one["contribution"] != 0.0]
+        same = self.link == "log" or self.prediction == self.score
+        end = "" if same else f", the {self.score_label}"
+        lines.append(f"    = {number(self._shown(self.score))}{end}")
         return "\n".join(lines)
+
+    def _shown(self, score: float) -> float:
+        """A score as texts show it: of rates, the rate."""
+        return _exp(score) if self.link == "log" else score
+
+    def _gives(self, model: Mapping[str, Any]) -> str:
+        """What a model that applies gives: its answer, and the score if texts show that."""
+        text = f"{_in_a_sentence(model['model'])} gives {number(model['answer'])}"
+        if self.link == "log" or model["answer"] == model["score"]:
+            return text
+        return f"{text} (score {number(model['score'])})"
 
     def _repr_html_(self) -> str:
         warning = (
             "<p><b>Applicable models contradict each other.</b></p>" if self.contradicted else ""
         )
+        label = "prediction" if self.link == "log" else self.score_label
         return (
             f"<p>{escape(self._headline)}</p>{warning}{html_table(list(self.models))}"
-            f"<p>{escape(self.score_label.capitalize())} {escape(number(self.base))} at"
+            f"<p>{escape(label.capitalize())} {escape(number(self._shown(self.base)))} at"
             f" {escape(self.reference)}, and</p>{html_table(self._rows())}"
         )
 
@@ -278,6 +307,7 @@ class LocalExplanation:
             contributions=dict(contributions),
             neighbors=self._neighbors(row),
             score_label=mixture.target.score_label,
+            link=mixture.target.describe().link,
         )
 
     def _model(self, i: int, row: int) -> Entry:
@@ -439,9 +469,14 @@ def _in_a_sentence(name: str) -> str:
     return "the exterior model" if name == "exterior" else name
 
 
-def _gives(model: Mapping[str, Any]) -> str:
-    """What a model that applies gives: its answer, and the score if that is something else."""
-    text = f"{_in_a_sentence(model['model'])} gives {number(model['answer'])}"
-    if model["answer"] == model["score"]:
-        return text
-    return f"{text} (score {number(model['score'])})"
+def _term(entry: Mapping[str, Any]) -> str:
+    """What a feature adds to the score, or multiplies the rate by."""
+    value = f"{entry['feature']} = {number(entry['value'])}"
+    if "factor" in entry:
+        return f"x {number(entry['factor'])} for {value}"
+    return f"{entry['contribution']:+.4g} {value}"
+
+
+def _exp(value: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.exp(value))

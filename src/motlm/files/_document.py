@@ -74,12 +74,14 @@ def to_document(saved: Saved) -> dict[str, Any]:
 
 
 def _table_entry(table: TableNotes) -> dict[str, Any]:
-    return {
+    made = {
         "target": plain(table.target),
         "id_column": plain(table.id_column),
         "fill": plain(dict(table.fill)),
         "calibration": plain(table.calibration),
     }
+    # absent without one, as in files of before there were rates
+    return made if table.exposure is None else {**made, "exposure": plain(table.exposure)}
 
 
 # -- from a file -----------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ def _read_saved(read: Reader, version: int) -> Saved:
     read.text("library")
     estimator = read.text("estimator")
     mixture = read_mixture(read, estimator)
-    shown = read_models(read, mixture.inputs.names)
+    shown = read_models(read, mixture)
     check_models(shown, mixture)
     certificate = _read_certificate(read)
     if version < HASHED and certificate is not None:
@@ -164,8 +166,9 @@ def _read_table(read: Reader, columns: Columns) -> TableNotes | None:
         if max(abs(slope), abs(intercept)) > STEEPEST:
             raise table.fail("calibration", f"numbers within {STEEPEST:g}", [slope, intercept])
         calibration = slope, intercept
+    exposure = table.text("exposure") if "exposure" in table.content else None
     table.done()
-    return TableNotes(target, id_column, fill, calibration)
+    return TableNotes(target, id_column, fill, calibration, exposure)
 
 
 def _read_fill(read: Reader, columns: Columns) -> Mapping[str, Any]:

@@ -60,21 +60,22 @@ def _by_column(one: LocalModel, values: Array) -> list[list[Any]]:
     return [list(pair) for pair in zip(one.feature_names, numbers, strict=True)]
 
 
-def read_models(read: Reader, names: tuple[str, ...]) -> tuple[LocalModel, ...]:
+def read_models(read: Reader, mixture: Mixture) -> tuple[LocalModel, ...]:
     """The models that a file shows, with numbers as they are written there; the last is the
     exterior.
     """
-    localities = [_read_locality(one, names) for one in read.parts("localities")]
+    own = mixture.exterior
+    localities = [_read_locality(one, own) for one in read.parts("localities")]
     exterior = read.part("exterior")
-    made = LocalModel(**_read_common(exterior, names))
+    made = LocalModel(**_read_common(exterior, own))
     _finish(exterior, made)
     return (*localities, made)
 
 
-def _read_locality(read: Reader, names: tuple[str, ...]) -> Locality:
-    endless = not read.is_null("half_width")
+def _read_locality(read: Reader, own: LocalModel) -> Locality:
+    names, endless = own.feature_names, not read.is_null("half_width")
     made = Locality(
-        **_read_common(read, names),
+        **_read_common(read, own),
         center=_read_by_column(read, "center", names),
         center_scale=_read_by_column(read, "center_scale", names),
         radius=read.number("radius", 0.0),
@@ -86,9 +87,13 @@ def _read_locality(read: Reader, names: tuple[str, ...]) -> Locality:
     return made
 
 
-def _read_common(read: Reader, names: tuple[str, ...]) -> dict[str, Any]:
+def _read_common(read: Reader, own: LocalModel) -> dict[str, Any]:
+    """Columns, and the units of factors, are those of the model's own."""
+    names = own.feature_names
     return {
         "feature_names": names,
+        "reference": own.reference,
+        "step": own.step,
         "coef": _read_by_column(read, "coef", names),
         "coef_scale": _read_by_column(read, "coef_scale", names),
         "intercept": read.number("intercept"),
