@@ -72,7 +72,11 @@ def points_of(frame: pd.DataFrame) -> pd.DataFrame:
 def mixed(table) -> LocalMixtureClassifier:
     frame, y = table
     return LocalMixtureClassifier(
-        points_of_interest=points_of(frame), inverse_temperature=16.0, n_starts=3, random_state=0
+        points_of_interest=points_of(frame),
+        loss="zero-one",  # the log loss keeps one of the two balls only
+        inverse_temperature=16.0,
+        n_starts=3,
+        random_state=0,
     ).fit(frame, y)
 
 
@@ -80,6 +84,11 @@ MODELS = {
     "classifier": (
         lambda overlap: LocalMixtureClassifier(
             points_of_interest=POINTS, overlap=overlap, **QUICK
+        ).fit(*make_clf_case1(random_state=0))
+    ),
+    "zero-one": (
+        lambda overlap: LocalMixtureClassifier(
+            points_of_interest=POINTS, overlap=overlap, loss="zero-one", **QUICK
         ).fit(*make_clf_case1(random_state=0))
     ),
     "regressor": (
@@ -99,7 +108,7 @@ MODELS = {
 )
 def fitted(request: pytest.FixtureRequest):
     kind, overlap = request.param
-    X, y = (make_clf_case1 if kind == "classifier" else make_reg_case2)(random_state=0)
+    X, y = (make_reg_case2 if kind == "regressor" else make_clf_case1)(random_state=0)
     return MODELS[kind](overlap), X, y
 
 

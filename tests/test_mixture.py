@@ -145,6 +145,8 @@ class Verdict:
     score_name: ClassVar[str] = "accuracy"
     measure_name: ClassVar[str] = "accuracy"
     loss: ClassVar[Any] = ZeroOne()
+    loss_name: ClassVar[str] = "zero-one"
+    emphasis: ClassVar[float] = 1.0
     stratify: ClassVar[bool] = True
     scaled: ClassVar[bool] = False
     temperatures: ClassVar[tuple[float, ...]] = (1.0, 4.0)
@@ -170,6 +172,9 @@ class Verdict:
 
     def code(self, y, what="y"):
         return np.where(np.asarray(y) == "yes", 1.0, -1.0)
+
+    def goal(self, codes):
+        return codes
 
     def in_units(self, scores):
         return scores
@@ -231,7 +236,10 @@ class Verdict:
 
 
 class BandClassifier(LocalMixtureClassifier):
-    _target = Verdict
+    _targets = (Verdict,)
+
+    def _learn_target(self, y, settings):
+        return Verdict.learn(y)
 
     def _geometry(self, points, settings):
         return Band(points)
@@ -382,8 +390,8 @@ def test_what_is_no_mixture() -> None:
 
 
 def test_prior_and_posterior_have_the_declared_fields() -> None:
-    assert [one.name for one in fields(Prior)] == [one.name for one in fields(Posterior)]
     assert list(FIELDS) == [one.name for one in fields(Posterior)]
+    assert [one.name for one in fields(Prior)] == [*FIELDS, "learn_scales"]
     full = Prior().expand(2, 3)
     for name in FIELDS:
         assert np.shape(getattr(full, name)) == shape_of(name, 2, 3, 3)

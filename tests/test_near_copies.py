@@ -38,7 +38,7 @@ from motlm.files._text import checksum
 from motlm.fingerprints import SKETCHES, Fingerprint, row_keys
 from motlm.sketches import KEPT, Sketch
 
-QUICK: dict[str, Any] = {"n_starts": 1, "max_iter": 40, "random_state": 0}
+QUICK: dict[str, Any] = {"n_starts": 1, "max_iter": 100, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::motlm.errors.EmptyLocalityWarning")
 
 
