@@ -56,12 +56,15 @@ class TableNotes:
         The value that replaces missing values of a column.
     calibration : tuple of float or None
         Slope and intercept of the log-odds, by `decision_function`.
+    exposure : str or None
+        The column that tells how long, or how much, each row was observed.
     """
 
     target: str
     id_column: str | None = None
     fill: Mapping[str, float | str] = field(default_factory=dict)
     calibration: tuple[float, float] | None = None
+    exposure: str | None = None
 
 
 @dataclass(frozen=True)
