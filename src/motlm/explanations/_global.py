@@ -244,11 +244,11 @@ class GlobalExplanation:
         rows: dict[str, dict[str, Any]] = {}
         for region in self.regions:
             for one in region.factors:
-                start = {"column": one["column"], "reference": one["reference"], "per": one["step"]}
-                rows.setdefault(one["column"], start)[region.name] = one["factor"]
+                empty = {"column": one["column"], "reference": one["reference"], "per": one["step"]}
+                rows.setdefault(one["column"], empty)[region.name] = one["factor"]
         names = [name for name in self.regions[0].feature_names if name in rows]
-        base = {"column": "base", "reference": None, "per": None}
-        base |= {region.name: region.base for region in self.regions}
+        start = {"column": "base", "reference": None, "per": None}
+        base = {**start, **{region.name: region.base for region in self.regions}}
         absent = {region.name: 1.0 for region in self.regions}
         return table_of([base, *({**absent, **rows[name]} for name in names)]).set_index("column")
 

@@ -4,11 +4,13 @@
 
 from ._localities import LocalitiesDisplay
 from ._models import CoefficientsDisplay, ContributionsDisplay, RegressionDisplay
+from ._rates import LiftDisplay
 from ._search import PathDisplay, RiskDisplay
 
 __all__ = [
     "CoefficientsDisplay",
     "ContributionsDisplay",
+    "LiftDisplay",
     "LocalitiesDisplay",
     "PathDisplay",
     "RegressionDisplay",

@@ -314,8 +314,9 @@ class CoefficientsDisplay:
 
 
 class ContributionsDisplay:
-    """From the score at the center of a locality to the score of a row, feature by feature (with a
-    log link, to the logarithm of its prediction). Made by `from_estimator`.
+    """From the score at the center of a locality to the score of a row, feature by feature; of a
+    model of rates on the scale of logarithms, with rates and factors as numbers. Made by
+    `from_estimator`.
 
     Attributes
     ----------
@@ -397,6 +398,7 @@ class ContributionsDisplay:
         shown = len(self.names)
         ax = axes(ax, (9, 1.6 + 0.34 * (shown + 2)))
         one = self.explanation
+        rates = one.link == "log"  # shown as factors, on the scale of logarithms
         ends = one.base + np.cumsum(self.values)
         starts = np.concatenate([[one.base], ends[:-1]])
         colors = [LABEL_COLORS[1] if value > 0 else LABEL_COLORS[0] for value in self.values]
@@ -409,7 +411,7 @@ class ContributionsDisplay:
         for place, start, value in zip(places, starts, self.values, strict=True):
             right = max(start, start + value)
             ax.annotate(
-                f"{value:+.3g}",
+                f"x {np.exp(value):.3g}" if rates else f"{value:+.3g}",
                 (right, place),
                 xytext=(4, 0),
                 textcoords="offset points",
@@ -419,7 +421,7 @@ class ContributionsDisplay:
         for row, value in ((0, one.base), (shown + 1, one.score)):
             ax.plot(value, row, marker="D", color="black", markersize=7)
             ax.annotate(
-                _value(value),
+                _value(float(np.exp(value)) if rates else value),
                 (value, row),
                 xytext=(8, 0),
                 textcoords="offset points",
