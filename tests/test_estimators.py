@@ -1,17 +1,25 @@
 from __future__ import annotations
 
+import copy
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import ndtr
+from made import with_mixture
+from scipy.special import expit, ndtr
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import d2_tweedie_score
+from sklearn.utils.class_weight import compute_sample_weight
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
 from motlm.datasets import make_clf_case1, make_clf_case2
+from motlm.errors import InputError
 from motlm.membership import theta, upsilon
+from motlm.posterior import FIELDS
 
 POINTS = [[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]]
 RADII = [0.85, 0.4, 0.85]
@@ -19,7 +27,7 @@ SHORT = {
     "n_localities": 1,
     "n_starts": 2,
     "inverse_temperature": (1.0, 4.0),
-    "max_iter": 60,
+    "max_iter": 300,
     "tol": 1e-5,
     "random_state": 3,
 }
@@ -50,6 +58,7 @@ def overlapping():
         warnings.filterwarnings("ignore", message="no training row belongs")
         model = LocalMixtureClassifier(
             points_of_interest=[[-20.0, 0.05], [20.0, 0.05]],
+            loss="zero-one",
             inverse_temperature=2.0,
             n_starts=3,
             random_state=0,
@@ -97,11 +106,20 @@ def test_what_is_stored_fits_together(case2) -> None:
     assert sum(locality.n_rows for locality in model.localities_) + model.exterior_.n_rows >= len(X)
 
 
-def test_gibbs_risk_by_drawing_models_from_the_posterior(case2) -> None:
+LOSSES = {
+    "log": lambda margin: np.logaddexp(0.0, -margin),
+    "zero-one": lambda margin: (margin <= 0).astype(float),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gibbs_risk_by_drawing_models_from_the_posterior(case2, loss: str) -> None:
     """The risk that fit reports, by Monte Carlo over radii, weights and biases: nothing of the
     library's algebra.
     """
     X, y, model = case2
+    if loss != model.loss:
+        model = clone(model).set_params(loss=loss).fit(X, y)
     q, rng = model.posterior_, np.random.default_rng(5)
     losses = []
     for _ in range(400):
@@ -109,9 +127,9 @@ def test_gibbs_risk_by_drawing_models_from_the_posterior(case2) -> None:
         inside = np.linalg.norm(X[:, None] - q.center, axis=2) <= radius
         v = q.coef + q.coef_scale[:, None] * rng.standard_normal(q.coef.shape)
         b = q.intercept + q.intercept_scale * rng.standard_normal(len(q.intercept))
-        wrong = y[:, None] * (X @ v.T + b) <= 0
+        each = LOSSES[loss](y[:, None] * (X @ v.T + b))
         losses.append(
-            (wrong[:, :3] & inside).sum(axis=1).mean() + (wrong[:, 3] & ~inside.any(axis=1)).mean()
+            (each[:, :3] * inside).sum(axis=1).mean() + (each[:, 3] * ~inside.any(axis=1)).mean()
         )
     assert model.gibbs_risk_ == pytest.approx(np.mean(losses), abs=4 * np.std(losses) / 20)
 
@@ -142,9 +160,16 @@ def test_membership_is_distance_within_radius(case2) -> None:
     np.testing.assert_array_equal(model.apply(X) == 3, ~inside)
 
 
-def test_probability_is_the_posteriors_vote(overlapping) -> None:
+def by_loss(model: LocalMixtureClassifier, loss: str) -> LocalMixtureClassifier:
+    """The same localities and models, read by another loss."""
+    target = model.mixture_.target
+    return with_mixture(model, target=replace(target, loss_name=loss))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_posteriors_vote(overlapping, loss: str) -> None:
     X, _, model = overlapping
-    q = model.posterior_
+    model, q = by_loss(model, loss), model.posterior_
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     phi = ndtr(
         (Z @ q.coef.T + q.intercept)
@@ -153,11 +178,65 @@ def test_probability_is_the_posteriors_vote(overlapping) -> None:
     omega = model.membership_proba(X)
     gate = np.column_stack([omega, np.prod(1 - omega, axis=1)])
     vote = (gate * phi).sum(axis=1) / gate.sum(axis=1)
-    proba = model.predict_proba(X)
+    proba = model.vote_proba(X)
     np.testing.assert_allclose(proba[:, 1], vote, atol=1e-8)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-    np.testing.assert_allclose(ndtr(model.decision_function(X)), vote, atol=1e-8)
     assert (model.classes_[proba.argmax(axis=1)] == model.predict(X)).mean() > 0.9
+
+
+@pytest.mark.parametrize("overlap", ["nearest", "mean"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_predict_is_the_argmax_of_the_probabilities(
+    case2, overlapping, loss: str, overlap: str
+) -> None:
+    """Both are of the model used; the log-odds are those of the probabilities."""
+    for X, _, fitted in (case2, overlapping):
+        model = by_loss(fitted, loss).set_params(overlap=overlap)
+        assert (overlap == "mean") == (model.apply(X) < 0).any() or fitted is case2[2]
+        proba, odds = model.predict_proba(X), model.decision_function(X)
+        assert proba.shape == (len(X), 2)
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+        np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
+        np.testing.assert_array_equal(odds > 0, model.predict(X) == model.classes_[1])
+        np.testing.assert_array_equal(proba[:, 1], expit(odds))
+        inner = np.abs(odds) < 20  # beyond, 1 - p has lost its digits
+        np.testing.assert_allclose(
+            odds[inner], np.log(proba[inner, 1] / proba[inner, 0]), rtol=1e-6, atol=1e-9
+        )
+
+
+@pytest.mark.parametrize("overlap", ["nearest", "mean"])
+def test_log_odds_are_the_formulas_value(case2, overlapping, overlap: str) -> None:
+    """With the log loss; the mean of several where several apply and are averaged."""
+    for X, _, fitted in (case2, overlapping):
+        model = by_loss(fitted, "log").set_params(overlap=overlap)
+        models, used, member = model.mixture_.models, model.apply(X), model.membership(X)
+        values = np.column_stack([X @ one.coef + one.intercept for one in models])
+        expected = values[np.arange(len(X)), used]
+        several = used < 0
+        expected[several] = np.mean(values[several, :-1], axis=1, where=member[several])
+        np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(expected), atol=1e-9)
+
+
+@pytest.mark.parametrize("overlap", ["nearest", "mean"])
+def test_zero_one_probability_is_that_of_a_positive_score(overlapping, overlap: str) -> None:
+    """Phi of score over deviation, of the model used; a mean of scores has the mean variance over
+    their number.
+    """
+    X, _, fitted = overlapping
+    model, q = copy.copy(fitted).set_params(overlap=overlap), fitted.posterior_
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    score = Z @ q.coef.T + q.intercept
+    variance = q.coef_scale**2 * (Z**2).sum(axis=1)[:, None] + q.intercept_scale**2
+    member = model.membership(X)
+    applies = np.column_stack([member, ~member.any(axis=1)])
+    if overlap == "nearest":
+        applies = np.arange(3) == model.apply(X)[:, None]
+    count = applies.sum(axis=1)
+    mean = (score * applies).sum(axis=1) / count
+    deviation = np.sqrt((variance * applies).sum(axis=1)) / count
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], ndtr(mean / deviation), atol=1e-8)
 
 
 def test_ambiguity_and_sets(overlapping) -> None:
@@ -306,6 +385,7 @@ def test_unit_scale_is_the_papers_and_never_better() -> None:
             points_of_interest=POINTS,
             standardize=False,
             inverse_temperature=2.0,
+            loss="zero-one",
             coef_scale=scale,
             n_starts=3,
             random_state=0,
@@ -314,6 +394,9 @@ def test_unit_scale_is_the_papers_and_never_better() -> None:
     )
     np.testing.assert_array_equal(unit.posterior_.coef_scale, 1.0)
     assert free.objective_ < unit.objective_
+    for setting in ({"coef_scale": "unit"}, {"combine": "any"}):
+        with pytest.raises(InputError, match=r"are of the zero-one loss; got .* with loss='log'"):
+            LocalMixtureClassifier(0, **setting).fit(X, y)
 
 
 def test_refit_with_other_data_leaves_nothing_behind() -> None:
@@ -542,3 +625,243 @@ def test_a_subclass_may_fix_parameters() -> None:
     assert model.inverse_temperature_ == 4.0
     plain = LocalMixtureClassifier(1, inverse_temperature=4.0, n_starts=1, random_state=0)
     np.testing.assert_array_equal(model.predict(X), plain.fit(X, y).predict(X))
+
+
+# -- weights of classes ----------------------------------------------------------------------------
+
+
+def same_bits(one, other) -> None:
+    for name in FIELDS:
+        np.testing.assert_array_equal(
+            getattr(one.posterior_, name), getattr(other.posterior_, name)
+        )
+    assert one.objective_ == other.objective_
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("given", ["balanced", {"yes": 3.0}, {"yes": 0.5, "no": 2}])
+def test_weights_of_classes_are_those_of_their_rows(given, loss: str) -> None:
+    X, y = make_clf_case1(150, random_state=0)
+    labels = np.where((y > 0) & (np.arange(150) % 3 > 0), "yes", "no")
+    quick = {**SHORT, "n_localities": 0, "inverse_temperature": (0.5, 2.0), "loss": loss}
+    weight = compute_sample_weight(given, labels)
+    weighted = LocalMixtureClassifier(class_weight=given, **quick).fit(X, labels)
+    same_bits(weighted, LocalMixtureClassifier(**quick).fit(X, labels, weight))
+    assert weighted.objective_ != LocalMixtureClassifier(**quick).fit(X, labels).objective_
+    rows = np.arange(150) % 2 + 1.0
+    both = clone(weighted).fit(X, labels, sample_weight=rows)
+    same_bits(both, LocalMixtureClassifier(**quick).fit(X, labels, rows * weight))
+
+
+def test_balanced_classes_do_not_count_rows_without_weight() -> None:
+    X, y = make_clf_case2(200, random_state=0)
+    weight = np.where((y > 0) & (np.arange(200) % 2 > 0), 0.0, 1.0)
+    model = LocalMixtureClassifier(
+        0, class_weight="balanced", inverse_temperature=1.0, random_state=0
+    )
+    kept = weight > 0
+    same_bits(clone(model).fit(X, y, weight), clone(model).fit(X[kept], y[kept]))
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"ja": 2.0}, r"class_weight has the label 'ja', which is not in y; its labels are"),
+        ({"yes": -1.0}, "class_weight must have numbers of at least 0; got {'yes': -1.0}"),
+        ({"yes": np.nan}, "class_weight must have numbers of at least 0"),
+        ({"yes": "2"}, "class_weight must have numbers of at least 0"),
+        ({"yes": 0, "no": 0}, "class_weight gives all rows a weight of 0"),
+        ("equal", "class_weight must be None, 'balanced' or a dict of labels and weights; got"),
+        ([1.0, 2.0], "class_weight must be None, 'balanced' or a dict of labels and weights; got"),
+    ],
+)
+def test_wrong_weights_of_classes(given, match: str) -> None:
+    X, y = make_clf_case2(60, random_state=0)
+    with pytest.raises(InputError, match=match):
+        LocalMixtureClassifier(0, class_weight=given).fit(X, np.where(y > 0, "yes", "no"))
+
+
+# -- rates -----------------------------------------------------------------------------------------
+
+POWERS = {"poisson": 1.0, "gamma": 2.0, "tweedie": 1.5}
+RATES = pytest.mark.parametrize("loss", POWERS)
+
+
+def claims(loss: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, what has happened in their exposures, and these."""
+    rng = np.random.default_rng(0)
+    X, years = rng.uniform(-1, 1, size=(300, 2)), rng.uniform(0.2, 2.0, size=300)
+    rate = 3 * np.exp(np.where(np.abs(X[:, 0]) < 0.5, X[:, 1], -X[:, 1]))
+    if loss == "gamma":
+        return X, years * rate * rng.gamma(2.0, 0.5, size=300), years
+    number = rng.poisson(years * rate)
+    return X, number if loss == "poisson" else rng.gamma(2.0 * number, 0.5), years
+
+
+def rated(loss: str, n: int = 1, **options) -> LocalMixtureRegressor:
+    return LocalMixtureRegressor(
+        n, loss=loss, **{"inverse_temperature": 1.0, "n_starts": 2, "random_state": 0} | options
+    )
+
+
+@RATES
+def test_exposure_is_the_rate_with_its_weight(loss: str) -> None:
+    X, y, years = claims(loss)
+    model = rated(loss).fit(X, y, exposure=years)
+    same_bits(model, rated(loss).fit(X, y / years, sample_weight=years))
+    weight = np.arange(300) % 3 + 1.0
+    same_bits(
+        rated(loss, 0).fit(X, y, weight, exposure=years),
+        rated(loss, 0).fit(X, y / years, weight * years),
+    )
+    np.testing.assert_array_equal(model.predict(X, years), years * model.predict(X))
+    np.testing.assert_array_equal(model.predict(X, exposure=list(years)), model.predict(X, years))
+    several = {"n": 0, "inverse_temperature": (0.5, 4.0)}
+    held = {"X_val": X[200:], "y_val": y[200:], "exposure_val": years[200:]}
+    chosen = rated(loss, **several).fit(X[:200], y[:200], exposure=years[:200], **held)
+    assert chosen.inverse_temperature_ in (0.5, 4.0)
+    scores = [one.held_out_score for one in chosen.path_ if one.held_out_score is not None]
+    assert len(scores) == 2
+
+
+@RATES
+def test_rates_are_the_exponential_of_the_formula(loss: str) -> None:
+    X, y, years = claims(loss)
+    model = rated(loss).fit(X, y, exposure=years)
+    values = np.column_stack([X @ one.coef + one.intercept for one in model.mixture_.models])
+    np.testing.assert_allclose(
+        model.predict(X), np.exp(values[np.arange(len(X)), model.apply(X)]), rtol=1e-9
+    )
+    sets = model.predict_set(X)
+    assert all(rate in one for rate, one in zip(model.predict(X), sets, strict=True))
+    answers = [np.exp(values[i, :-1][inside]) for i, inside in enumerate(model.membership(X))]
+    np.testing.assert_allclose(
+        [one.max() - one.min() for one in sets],
+        [np.ptp(one) if len(one) else 0.0 for one in answers],
+        atol=1e-9,
+    )
+
+
+@RATES
+def test_score_is_the_share_of_the_deviance(loss: str) -> None:
+    X, y, years = claims(loss)
+    model, power = rated(loss).fit(X, y, exposure=years), POWERS[loss]
+    rates, weight = model.predict(X), np.arange(300) % 3 + 1.0
+    for given, one, w in [
+        ({}, y, None),
+        ({"sample_weight": weight}, y, weight),
+        ({"exposure": years}, y / years, years),
+        ({"exposure": years, "sample_weight": weight}, y / years, years * weight),
+    ]:
+        expected = d2_tweedie_score(one, rates, sample_weight=w, power=power)
+        assert model.score(X, y, **given) == pytest.approx(expected, rel=1e-12)
+    assert model.score(X, y, exposure=years) > 0.1
+    assert model.score(X[:1], y[:1] + 1) == 0.0  # as R2 is of answers to targets without spread
+
+
+def test_power_is_that_of_the_variance() -> None:
+    X, y, _ = claims("tweedie")
+    model = rated("tweedie", 0, power=1.2).fit(X, y)
+    assert model.score(X, y) == pytest.approx(d2_tweedie_score(y, model.predict(X), power=1.2))
+    assert model.objective_ != rated("tweedie", 0, power=1.7).fit(X, y).objective_
+
+
+@pytest.mark.parametrize(
+    ("loss", "exposure", "match"),
+    [
+        ("poisson", 0.0, "exposure must be positive and at most 1e.60; got 0 at row 3, and 1 such"),
+        ("gamma", -2.0, "exposure must be positive and at most 1e.60; got -2 at row 3, and 1 such"),
+        ("tweedie", np.nan, "exposure must be positive and at most 1e.60; got nan at row 3"),
+        ("poisson", np.inf, "exposure must be positive and at most 1e.60; got inf at row 3"),
+        ("squared", 1.0, "exposure is for losses of rates, 'poisson', 'gamma', 'tweedie'; got"),
+    ],
+)
+def test_wrong_exposures(loss: str, exposure: float, match: str) -> None:
+    X, y, years = claims("gamma")
+    years[3] = exposure
+    fitted = rated(loss, 0).fit(X, y)
+    for call in (
+        lambda: rated(loss, 0).fit(X, y, exposure=years),
+        lambda: fitted.predict(X, years),
+        lambda: fitted.score(X, y, exposure=years),
+    ):
+        with pytest.raises(InputError, match=match):
+            call()
+    with pytest.raises(InputError, match="exposure_val"):
+        rated(loss, 0).fit(X, y, X_val=X, y_val=y, exposure_val=years)
+
+
+def test_exposures_of_other_shapes() -> None:
+    X, y, years = claims("poisson")
+    with pytest.raises(InputError, match="exposure must have one number for each of 300 rows; got"):
+        rated("poisson", 0).fit(X, y, exposure=years[:5])
+    with pytest.raises(InputError, match="exposure must be one positive number for each row"):
+        rated("poisson", 0).fit(X, y, exposure="a year")
+    with pytest.raises(InputError, match="exposure_val comes with X_val and y_val; got it alone"):
+        rated("poisson", 0).fit(X, y, exposure=years, exposure_val=years)
+
+
+@pytest.mark.parametrize(
+    ("loss", "low", "match"),
+    [
+        (
+            "poisson",
+            -1.0,
+            "loss='poisson' needs numbers of at least 0 in y; got -1 at row 7, and 1",
+        ),
+        ("tweedie", -0.5, "loss='tweedie' needs numbers of at least 0 in y; got -0.5 at row 7"),
+        ("gamma", 0.0, "loss='gamma' needs numbers above 0 in y; got 0 at row 7"),
+        ("gamma", -1.0, "loss='gamma' needs numbers above 0 in y; got -1 at row 7"),
+    ],
+)
+def test_targets_that_are_no_rates(loss: str, low: float, match: str) -> None:
+    X, y, years = claims("gamma")
+    wrong = np.where(np.arange(300) == 7, low, y)
+    fitted = rated(loss, 0).fit(X, y)
+    for call in (
+        lambda: rated(loss, 0).fit(X, wrong),
+        lambda: rated(loss, 0).fit(X, wrong * years, exposure=years),
+        lambda: fitted.score(X, wrong),
+    ):
+        with pytest.raises(InputError, match=match.split(" got ")[0]):
+            call()
+    with pytest.raises(InputError, match=match):
+        rated(loss, 0).fit(X, wrong)
+    with pytest.raises(InputError, match="in y_val"):
+        rated(loss, 0).fit(X, y, X_val=X, y_val=wrong)
+
+
+def test_nothing_has_happened() -> None:
+    X, _, _ = claims("poisson")
+    with pytest.raises(InputError, match="y is 0 in all 300 rows of positive weight"):
+        rated("poisson").fit(X, np.zeros(300))
+
+
+@pytest.mark.parametrize("power", [1, 2.0, 0.0, 3, np.nan, "1.5", None, True])
+def test_powers_outside_of_1_and_2(power) -> None:
+    X, y, _ = claims("tweedie")
+    with pytest.raises(InputError, match=r"power must lie between 1 and 2 \(both excluded\)"):
+        rated("tweedie", power=power).fit(X, y)
+    rated("poisson", 0, power=power).fit(X, y)  # has none
+
+
+@pytest.mark.parametrize("model", [LocalMixtureClassifier, LocalMixtureRegressor])
+def test_unknown_losses(model) -> None:
+    X, y = make_clf_case2(60, random_state=0)
+    with pytest.raises(InputError, match=r"loss must be one of '.*; got 'hinge'"):
+        model(0, loss="hinge").fit(X, y)
+
+
+def test_the_prior_by_default_is_the_losss() -> None:
+    """Scales of weights are learned but for the zero-one loss, the paper's."""
+    X, y = make_clf_case2(100, random_state=0)
+    for model, learned in [
+        (LocalMixtureClassifier(0), True),
+        (LocalMixtureClassifier(0, loss="zero-one"), False),
+        (LocalMixtureClassifier(0, prior=Prior()), False),
+        (LocalMixtureRegressor(0), True),
+        (LocalMixtureRegressor(0, prior=Prior()), False),
+        (rated("gamma", 0), True),
+    ]:
+        model.set_params(inverse_temperature=1.0).fit(X, np.where(y > 0, 2.0, 1.0))
+        assert model.mixture_.provenance.prior.learn_scales == learned

@@ -788,7 +788,14 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
     def _learn_target(self, y: AnyArray, settings: Settings) -> Target:
         if settings.loss == "squared":
             return Continuous.learn(y)
+        if settings.loss != "tweedie":  # has no power, whatever is given
+            return Rate.learn(y, settings.loss)
         return Rate.learn(y, settings.loss, float(settings.power))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss in RATE_LOSSES
+        return tags
 
     @property
     def target_scale_(self) -> float:
