@@ -14,13 +14,20 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    TunedThresholdClassifierCV,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm.targets import RATE_LOSSES
 
 BOTH = pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
 
@@ -42,7 +49,11 @@ def of_old(estimator) -> dict[str, str]:
     "ignore"
 )  # scikit-learn's data make localities die and searches stop, and that is said
 @parametrize_with_checks(
-    [LocalMixtureClassifier(), LocalMixtureRegressor()], expected_failed_checks=of_old
+    [
+        *(LocalMixtureClassifier(loss=loss) for loss in ("log", "zero-one")),
+        *(LocalMixtureRegressor(loss=loss) for loss in ("squared", *RATE_LOSSES)),
+    ],
+    expected_failed_checks=of_old,
 )
 def test_scikit_learn_checks(estimator, check) -> None:
     try:
@@ -135,6 +146,40 @@ def test_html_repr_and_tags(Estimator) -> None:
     assert tags.target_tags.required
     if Estimator is LocalMixtureClassifier:
         assert tags.classifier_tags.multi_class is False
+    else:
+        assert tags.target_tags.positive_only is False
+        for loss in RATE_LOSSES:
+            assert model.set_params(loss=loss).__sklearn_tags__().target_tags.positive_only
+
+
+def test_metadata_routing_of_exposure() -> None:
+    X, y = data(LocalMixtureRegressor)
+    years = np.random.default_rng(0).uniform(0.5, 2.0, size=len(y))
+    counts = np.rint(years * np.exp(y / y.std()))
+    plain = quick(LocalMixtureRegressor, n_localities=0, loss="poisson", inverse_temperature=1.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        asking = plain.set_fit_request(exposure=True).set_score_request(exposure=True)
+        model = make_pipeline(StandardScaler(), asking).fit(X, counts, exposure=years)
+        direct = clone(plain).fit(StandardScaler().fit_transform(X), counts, exposure=years)
+        assert model[-1].objective_ == direct.objective_
+        score = model.score(X, counts, exposure=years)
+        result = cross_validate(asking, X, counts, params={"exposure": years}, cv=2)
+    assert score == direct.score(StandardScaler().fit_transform(X), counts, exposure=years)
+    assert score != direct.score(StandardScaler().fit_transform(X), counts)
+    assert (result["test_score"] > 0.5).all()
+
+
+def test_thresholds_are_tuned_by_scikit_learn() -> None:
+    X, y = make_classification(
+        n_samples=300, n_features=4, n_redundant=0, weights=[0.85], flip_y=0.1, random_state=0
+    )
+    model = quick(LocalMixtureClassifier, n_localities=0, inverse_temperature=1.0)
+    tuned = TunedThresholdClassifierCV(model, scoring="balanced_accuracy", cv=3).fit(X, y)
+    assert 0 < tuned.best_threshold_ < 0.5  # the smaller class is answered more often
+    probability = tuned.estimator_.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(tuned.predict(X), (probability >= tuned.best_threshold_) * 1)
+    plain = balanced_accuracy_score(y, tuned.estimator_.predict(X))
+    assert balanced_accuracy_score(y, tuned.predict(X)) > plain
 
 
 @BOTH
