@@ -304,7 +304,7 @@ def test_outcomes_are_read_alike_by_all_commands(
             ["--target", "default", "--task", "regression"],
             "is not a number, as --task regression needs",
         ),
-        (["--target", "age", "--task", "classification"], "classes, and motlm supports two"),
+        (["--target", "age", "--task", "classification"], "which are too many for classes"),
         (
             ["--target", "default", "--localities", "some"],
             "'some' is neither auto nor a whole number",
@@ -517,8 +517,8 @@ def test_predict_writes_what_the_model_predicts(
     X = pd.read_csv(folder / "data.csv")[list(model.feature_names_in_)]
     assert shown["client"].tolist() == [f"c{i}" for i in range(240)]
     assert shown["prediction"].tolist() == model.predict(X).tolist()
-    slope, intercept = model.table_.calibration
-    chance = expit(slope * model.decision_function(X) + intercept)
+    assert model.table_.calibration is None
+    chance = model.predict_proba(X)[:, 1]
     np.testing.assert_array_equal([float(text) for text in shown["probability of yes"]], chance)
     assert (shown["model_used"] == "exterior").sum() == (
         model.apply(X) == len(model.localities_)
@@ -665,20 +665,35 @@ def test_predict_as_json(folder: Path) -> None:
 
 
 def test_probabilities_are_calibrated(tmp_path: Path) -> None:
-    """On new rows they are about as often right as they say; the posterior's votes are not."""
+    """On new rows they are about as often right as they say: with the log loss by themselves, with
+    the zero-one loss after a calibration.
+    """
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(3000, 3)), columns=list("abc")).round(3)
     table["y"] = np.where(rng.uniform(size=3000) < expit(2 * table["a"] - table["b"]), "yes", "no")
     table[:1500].to_csv(tmp_path / "d.csv", index=False)
     table[1500:].to_csv(tmp_path / "new.csv", index=False)
-    run("fit", tmp_path / "d.csv", "--target", "y", "--model", tmp_path / "m.json", *FAST)
-    run("predict", tmp_path / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
-    chance = pd.read_csv(tmp_path / "o.csv")["probability of yes"].to_numpy()
-    truth = (table["y"][1500:] == "yes").to_numpy()
+    truth, X = (table["y"][1500:] == "yes").to_numpy(), table[["a", "b", "c"]][1500:]
     best = log_loss(truth, expit(2 * table["a"] - table["b"])[1500:])
-    assert log_loss(truth, chance) < best + 0.05
-    model = library.load(tmp_path / "m.json")
-    assert log_loss(truth, model.predict_proba(table[["a", "b", "c"]][1500:])[:, 1]) > best + 0.2
+    for loss in ("log", "zero-one"):
+        options = ["--target", "y", "--loss", loss, "--force", *FAST]
+        run("fit", tmp_path / "d.csv", "--model", tmp_path / "m.json", *options)
+        run(
+            "predict",
+            tmp_path / "m.json",
+            tmp_path / "new.csv",
+            "-o",
+            tmp_path / "o.csv",
+            "--force",
+        )
+        chance = pd.read_csv(tmp_path / "o.csv")["probability of yes"].to_numpy()
+        assert log_loss(truth, chance) < best + 0.05
+        model = library.load(tmp_path / "m.json")
+        own = model.predict_proba(X)[:, 1]
+        if loss == "log":
+            np.testing.assert_allclose(chance, own, rtol=1e-12)
+    assert log_loss(truth, own) > best + 0.1  # the zero-one loss without a calibration
+    assert model.table_.calibration is not None
     printed = json.loads(
         run("explain", tmp_path / "m.json", tmp_path / "new.csv", "--row", 5, "--json").stdout
     )
@@ -691,7 +706,7 @@ def test_probabilities_are_calibrated(tmp_path: Path) -> None:
 
 def test_few_rows_calibrate_nothing(tmp_path: Path) -> None:
     clients(60).to_csv(tmp_path / "d.csv", index=False)
-    base = [*ROLES, "--model", tmp_path / "m.json", *FAST]
+    base = [*ROLES, "--loss", "zero-one", "--model", tmp_path / "m.json", *FAST]
     run("fit", tmp_path / "d.csv", *base)
     assert library.load(tmp_path / "m.json").table_.calibration is None
 
@@ -1131,7 +1146,7 @@ def test_excel_safe(tmp_path: Path) -> None:
     frame = clients(120)
     names = {"client": "=id", "default": "+target"}
     frame = frame.rename(columns=names).drop(columns="loss")
-    frame["+target"] = frame["+target"].map({"yes": "@yes", "no": "-no"})
+    frame["+target"] = np.where(frame["income"] > 2.7, "@yes", "-no")
     frame["=id"] = [f"=cmd|' /C calc'!A{i}" if i % 2 else str(-i) for i in range(120)]
     frame.to_csv(tmp_path / "d.csv", index=False)
     roles = ["--target", "+target", "--id", "=id", "--localities", "0"]

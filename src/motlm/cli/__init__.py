@@ -1,5 +1,5 @@
-"""The command line: motlm fit, predict, explain, report, certify, demo, datasets. Needs click, rich
-and pandas.
+"""The command line: motlm fit, predict, explain, evaluate, report, certify, demo, datasets. Needs
+click, rich and pandas.
 """
 
 from __future__ import annotations

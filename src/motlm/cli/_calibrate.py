@@ -1,8 +1,8 @@
-"""Calibrated probabilities.
+"""Calibrated probabilities of models with the zero-one loss.
 
-A classifier's own probabilities are the votes of its posterior, which are overconfident. On rows
-that were not used for fitting, the log-odds are fitted as slope * decision_function + intercept
-(Platt's scaling).
+Theirs are overconfident: the loss does not ask for probabilities. On rows that were not used for
+fitting, the log-odds are fitted as slope * decision_function + intercept (Platt's scaling). Models
+with the log loss need no such step; docs/command-line.md has the figures.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ _FEWEST = 20  # rows of each class
 
 
 def calibrate(model: LocalMixture, X: Any, y: AnyArray) -> tuple[float, float] | None:
-    """Slope and intercept from rows that were not used for fitting; None for regression, or where
-    there are too few rows.
+    """Slope and intercept from rows that were not used for fitting; None but for the zero-one loss,
+    or where there are too few rows.
     """
-    classes = model.mixture_.target.classes
-    if classes is None:
+    target = model.mixture_.target
+    if target.classes is None or target.loss_name != "zero-one":
         return None
+    classes = target.classes
     positive = np.asarray(y == classes[1])
     if min(positive.sum(), (~positive).sum()) < _FEWEST:
         return None
@@ -37,7 +38,7 @@ def calibrate(model: LocalMixture, X: Any, y: AnyArray) -> tuple[float, float] |
 
 
 def probabilities(model: LocalMixture, X: Any, calibration: tuple[float, float] | None) -> Array:
-    """Of both classes; the posterior's votes where there is no calibration."""
+    """Of both classes; those of `predict_proba` where there is no calibration."""
     if calibration is None:
         return np.asarray(model.predict_proba(X))
     slope, intercept = calibration

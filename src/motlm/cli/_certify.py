@@ -13,6 +13,7 @@ import click
 from ..certificates import audit
 from ..errors import UnknownCategoryWarning
 from ..estimators import LocalMixture
+from ..targets import Rate
 from ._errors import CommandError, ignore_warnings, show, show_message
 from ._models import load_model, open_source, outcomes_for, rows_for, source_rows
 from ._options import (
@@ -63,6 +64,8 @@ def certify(**given: Any) -> None:
         raise CommandError(
             f"{options.model_path} has a certificate already; give --force to replace it."
         )
+    if isinstance(model.mixture_.target, Rate):
+        raise CommandError("there is no certificate for rates yet; motlm evaluate measures them.")
     source = open_source(options.data)
     text = source_rows(source)
     y, _ = outcomes_for(model, text, options.target)

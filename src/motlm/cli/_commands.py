@@ -8,6 +8,7 @@ from .._version import __version__
 from ._certify import certify
 from ._datasets import datasets
 from ._demo import demo
+from ._evaluate import evaluate
 from ._explain import explain
 from ._fit import fit
 from ._group import Group
@@ -29,8 +30,9 @@ def motlm() -> None:
     motlm fit credit.csv --target default --model model.json --report report.html
     motlm predict model.json new.csv -o out.csv
     motlm explain model.json new.csv --row 17
+    motlm evaluate model.json later.csv
     """
 
 
-for _command in (fit, predict, explain, report, certify, demo, datasets):
+for _command in (fit, predict, explain, evaluate, report, certify, demo, datasets):
     motlm.add_command(_command)

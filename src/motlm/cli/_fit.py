@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pandas as pd
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Array
 from ..certificates import DEFAULT_SEALED, Certificate, certify
-from ..estimators import LocalMixture, LocalMixtureClassifier, LocalMixtureRegressor
+from ..estimators import LocalMixture
 from ..explanations import explain_global
 from ..inputs import Columns, TableNotes
 from ._calibrate import calibrate
@@ -33,16 +34,13 @@ from ._options import (
 )
 from ._output import check_outputs, echo_json, require_report
 from ._predict import WRITTEN
-from ._prepare import CLASSIFICATION, REGRESSION, Prepared, Roles, Rules, prepare
+from ._prepare import Prepared, Roles, Rules, prepare
 from ._summary import summarize
 from ._tables import read_text
+from ._task import RATE, TaskOptions, task_options
 
 __all__ = ["fit"]
 
-_ESTIMATORS: dict[str, type[LocalMixture]] = {
-    CLASSIFICATION: LocalMixtureClassifier,
-    REGRESSION: LocalMixtureRegressor,
-}
 _SEEDS = 2**32 - 1  # the largest seed of NumPy's
 
 
@@ -57,6 +55,10 @@ class _Options:
     points: Path | None
     localities: int | str  # "auto", or how many
     task: str
+    exposure: str | None
+    loss: str | None
+    power: float | None
+    class_weight: str
     weights: str | None
     drop: tuple[str, ...]
     categories: tuple[str, ...]
@@ -75,11 +77,16 @@ class _Options:
     @property
     def roles(self) -> Roles:
         ids = () if self.id_column is None else (self.id_column,)
-        return Roles(self.target, (*self.drop, *ids), self.weights, self.categories)
+        ignored = (*self.drop, *ids)
+        return Roles(self.target, ignored, self.weights, self.categories, self.exposure)
+
+    @property
+    def of_task(self) -> TaskOptions:
+        return TaskOptions(self.task, self.exposure, self.loss, self.power, self.class_weight)
 
     @property
     def rules(self) -> Rules:
-        return Rules(self.missing, self.task, self.sealed, self.seed)
+        return Rules(self.missing, self.of_task, self.sealed, self.seed)
 
 
 @dataclass(frozen=True)
@@ -90,10 +97,18 @@ class _Fitted:
     certificate: Certificate | None
     X: pd.DataFrame
     y: AnyArray
+    exposure: Array | None
 
     @property
     def score(self) -> float:
-        return float(self.model.score(self.X, self.y))
+        if self.exposure is None:
+            return float(self.model.score(self.X, self.y))
+        return float(self.model.score(self.X, self.y, exposure=self.exposure))
+
+    @property
+    def outcome(self) -> AnyArray:
+        """What the model predicts: of a rate, per unit of exposure."""
+        return self.y if self.exposure is None else np.asarray(self.y / self.exposure)
 
 
 @click.command(short_help="Fit a model to a table, certify it and save it.")
@@ -110,12 +125,7 @@ class _Fitted:
     show_default=True,
     help="Number of localities: auto, or a number.",
 )
-@click.option(
-    "--task",
-    type=click.Choice(["auto", CLASSIFICATION, REGRESSION]),
-    default="auto",
-    show_default=True,
-)
+@task_options
 @click.option("--weights", help="Column of weights. There is no certificate then.")
 @click.option(
     "--drop",
@@ -173,9 +183,11 @@ def fit(**given: Any) -> None:
     \b
     motlm fit credit.csv --target default --model model.json --report report.html
     motlm fit prices.parquet --target price --localities 3 --drop notes,url --id house
+    motlm fit policies.csv --target claims --exposure years --model model.json
     """
     options = _Options(**given)
     _check(options)
+    options.of_task.check()
     source = open_source(options.data)
     text = source_rows(source)
     show_message(
@@ -188,7 +200,7 @@ def fit(**given: Any) -> None:
     fitted = _fit(options, prepared)
     with ignore_warnings():
         _save(options, fitted, source.title)
-        _show(options, fitted, len(prepared.outcome))
+        _show(options, fitted, prepared)
 
 
 def _check(options: _Options) -> None:
@@ -217,6 +229,8 @@ def _check_columns(options: _Options, text: pd.DataFrame) -> None:
     named += [(name, "--categories") for name in options.categories]
     if options.weights is not None:
         named.append((options.weights, "--weights"))
+    if options.exposure is not None:
+        named.append((options.exposure, "--exposure"))
     if options.id_column is not None:
         named.append((options.id_column, "--id"))
     for name, option in named:
@@ -225,10 +239,11 @@ def _check_columns(options: _Options, text: pd.DataFrame) -> None:
 
 def _fit(options: _Options, prepared: Prepared) -> _Fitted:
     estimator = _estimator(options, prepared)
-    X, y, first = prepared.rows, prepared.outcome, prepared.first
-    X_sealed, y_sealed = X.iloc[prepared.sealed], y[prepared.sealed]
+    X, y, sealed = prepared.rows, prepared.outcome, prepared.sealed
     certificate, calibration = None, None
-    if prepared.weight is None:
+    if _no_certificate(prepared):
+        model = _fit_first(estimator, prepared)
+    else:
         model, certificate = certify(
             estimator,
             X,
@@ -239,19 +254,37 @@ def _fit(options: _Options, prepared: Prepared) -> _Fitted:
             random_state=options.seed,
         )
         with ignore_warnings():
-            calibration = calibrate(model, X_sealed, y_sealed)
-    else:
-        model = estimator.fit(X.iloc[first], y[first], sample_weight=prepared.weight[first])
+            calibration = calibrate(model, X.iloc[sealed], y[sealed])
     model.set_params(verbose=0)
-    model.table_ = TableNotes(options.target, options.id_column, prepared.fill, calibration)
-    return _Fitted(model, certificate, X_sealed, y_sealed)
+    model.table_ = TableNotes(
+        options.target, options.id_column, prepared.fill, calibration, options.exposure
+    )
+    exposure = None if prepared.exposure is None else prepared.exposure[sealed]
+    return _Fitted(model, certificate, X.iloc[sealed], y[sealed], exposure)
+
+
+def _no_certificate(prepared: Prepared) -> str:
+    """Why there is none, or ""."""
+    if prepared.task == RATE:
+        return "there is none for rates yet"
+    return "" if prepared.weight is None else "it needs rows without weights"
+
+
+def _fit_first(estimator: LocalMixture, prepared: Prepared) -> LocalMixture:
+    """Fit to the rows that are not sealed, with weights and exposures."""
+    first = prepared.first
+    given = {"sample_weight": prepared.weight, "exposure": prepared.exposure}
+    used = {name: values[first] for name, values in given.items() if values is not None}
+    model: LocalMixture = estimator.fit(prepared.rows.iloc[first], prepared.outcome[first], **used)
+    return model
 
 
 def _estimator(options: _Options, prepared: Prepared) -> LocalMixture:
     where: dict[str, Any] = {"n_localities": options.localities}
     if options.points is not None:
         where = {"points_of_interest": _read_points(options.points, prepared.columns)}
-    return _ESTIMATORS[prepared.task](
+    return options.of_task.estimator(
+        prepared.task,
         **where,
         max_time=options.time_limit,
         n_jobs=options.jobs,
@@ -283,7 +316,7 @@ def _save(options: _Options, fitted: _Fitted, title: str) -> None:
         from ..report import render
 
         title = options.title or f"{options.target}, from {title}"
-        render(fitted.model, fitted.X, fitted.y, options.report_path, title=title)
+        render(fitted.model, fitted.X, fitted.outcome, options.report_path, title=title)
         show_message(f"report written to {options.report_path}")
     if options.model_path is None and options.report_path is None:
         show_message(
@@ -292,15 +325,15 @@ def _save(options: _Options, fitted: _Fitted, title: str) -> None:
         )
 
 
-def _show(options: _Options, fitted: _Fitted, n_rows: int) -> None:
+def _show(options: _Options, fitted: _Fitted, prepared: Prepared) -> None:
     """Print the result."""
     model, score = fitted.model, fitted.score
-    explanation = explain_global(model, fitted.X, fitted.y)
+    explanation = explain_global(model, fitted.X, fitted.outcome)
     name = model.mixture_.target.score_name
     if options.as_json:
         echo_json(
             {
-                "rows": n_rows,
+                "rows": len(prepared.outcome),
                 "held_out": len(fitted.y),
                 name: score,
                 "explanation": explanation.to_dict(),
@@ -317,7 +350,7 @@ def _show(options: _Options, fitted: _Fitted, n_rows: int) -> None:
         )
     show(f"\n{name} on {len(fitted.y)} sealed rows: {score:.4g}")
     if fitted.certificate is None:
-        show("no certificate: it needs rows without weights")
+        show(f"no certificate: {_no_certificate(prepared)}")
     else:
         show(fitted.certificate.headline.sentence)
         show(_open_checks(fitted.certificate))

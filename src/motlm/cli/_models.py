@@ -9,18 +9,21 @@ import click
 import numpy as np
 import pandas as pd
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Array
 from ..errors import NotAModelFileError
 from ..estimators import LocalMixture
 from ..inputs import TableNotes
 from ..loading import load
 from ..mixture import Mixture
+from ..targets import Rate
 from ._columns import RowsRead, column_of, read_rows, refuse_missing_columns
 from ._errors import CommandError, TableError, show_message
-from ._prepare import read_outcomes
+from ._prepare import read_exposure, read_outcomes, refuse_rates
 from ._tables import Source, open_table, read_text
 
 __all__ = [
+    "exposure_column",
+    "exposure_for",
     "load_model",
     "notes_of",
     "open_source",
@@ -115,5 +118,28 @@ def outcomes_for(
                 f"this needs the true outcomes, and the table has no column {target!r}; name"
                 " theirs with --target."
             )
-    column = column_of(text, target, "--target")
-    return read_outcomes(column, model.mixture_.target.classes), target
+    column, known = column_of(text, target, "--target"), model.mixture_.target
+    outcome = read_outcomes(column, known.classes)
+    if isinstance(known, Rate):
+        refuse_rates(column, outcome, known.loss_name)
+    return outcome, target
+
+
+def exposure_column(model: LocalMixture, given: str | None) -> str | None:
+    """The column of exposures: the one given, or that of the fit; None if there is none."""
+    if given is not None and not isinstance(model.mixture_.target, Rate):
+        raise CommandError("--exposure is for models of rates, and this is none; leave it out.")
+    return notes_of(model).exposure if given is None else given
+
+
+def exposure_for(model: LocalMixture, text: pd.DataFrame, given: str | None) -> Array | None:
+    """How long each row was observed; None for a model that was fitted without exposures."""
+    name = exposure_column(model, given)
+    if name is None:
+        return None
+    if given is None and name not in text.columns:
+        raise TableError(
+            f"the model is of a rate per {name!r}, and the table has no such column; name its own"
+            " with --exposure."
+        )
+    return read_exposure(column_of(text, name, "--exposure"))

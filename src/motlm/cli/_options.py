@@ -12,6 +12,7 @@ __all__ = [
     "FILE",
     "data_argument",
     "delta_option",
+    "exposure_option",
     "force_option",
     "json_option",
     "model_argument",
@@ -69,6 +70,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 force_option = click.option("--force", is_flag=True, help="Replace existing files.")
 target_option = click.option(
     "--target", help="Column of true outcomes. Default: the target that the model was fitted to."
+)
+exposure_option = click.option(
+    "--exposure",
+    help="Column of exposures. Default: the one that the model of a rate was fitted with.",
 )
 delta_option = click.option(
     "--delta",

@@ -12,15 +12,16 @@ import click
 import numpy as np
 import pandas as pd
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Array, Booleans
 from ..estimators import LocalMixture
 from ..files import atomic_stream
+from ..limits import WEIGHTS
 from ._calibrate import probabilities
-from ._columns import column_of
+from ._columns import column_of, numbers_of
 from ._errors import CommandError, ignore_warnings, show_message
 from ._group import NOT_SCORED
-from ._models import load_model, notes_of, open_source, read_for, to_input
-from ._options import FILE, data_argument, force_option, model_argument
+from ._models import exposure_column, load_model, notes_of, open_source, read_for, to_input
+from ._options import FILE, data_argument, exposure_option, force_option, model_argument
 from ._output import check_outputs, open_standard_output, to_json
 from ._spreadsheets import excel_safe_option, make_safe, refuse_json
 from ._tables import read_chunks
@@ -29,8 +30,9 @@ __all__ = ["WRITTEN", "predict"]
 
 CHUNK = 50_000  # rows that are predicted at a time
 _PROBABILITY = "probability of "
+_EXPECTED = "expected"  # in the exposure of a row
 # the columns that are written, besides probabilities
-WRITTEN = ("row", "prediction", "model_used", "ambiguous", "reason", "note")
+WRITTEN = ("row", "prediction", _EXPECTED, "model_used", "ambiguous", "reason", "note")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class _Options:
     data: Path
     output: Path | None
     id_column: str | None
+    exposure: str | None
     excel_safe: bool
     as_json: bool
     force: bool
@@ -55,6 +58,7 @@ class _Options:
     "id_column",
     help="Column of row IDs, to be copied. Default: the one that the model was fitted with.",
 )
+@exposure_option
 @excel_safe_option
 @click.option(
     "--json", "as_json", is_flag=True, help="Write one JSON object per line, instead of CSV."
@@ -62,7 +66,8 @@ class _Options:
 @force_option
 def predict(**given: Any) -> None:
     """Predict for the rows of a table: prediction, probabilities, the model used, and whether the
-    local models contradict each other.
+    local models contradict each other. Of a rate also what is expected in the exposure of a row, if
+    the table has it.
 
     The table is read in parts, so that files of any size need little memory. A row that cannot be
     scored is written with the reason, and the exit code is then 3.
@@ -82,7 +87,8 @@ def predict(**given: Any) -> None:
     with target as stream:
         for number, chunk in enumerate(read_chunks(source, CHUNK)):
             id_column = _id_column(model, chunk, options.id_column, warn=number == 0)
-            table = _predict_chunk(model, chunk, id_column, total)
+            exposure = _exposures(model, chunk, options.exposure)
+            table = _predict_chunk(model, chunk, id_column, exposure, total)
             if options.as_json:
                 stream.writelines(_to_line(one) + "\n" for one in table.to_dict("records"))
             else:
@@ -121,16 +127,33 @@ def _id_column(
     return None
 
 
+def _exposures(model: LocalMixture, chunk: pd.DataFrame, given: str | None) -> Array | None:
+    """How long each row was observed, nan where that is not a positive number; None where the
+    table does not tell.
+    """
+    name = exposure_column(model, given)
+    if name is None or (given is None and name not in chunk.columns):
+        return None
+    values = np.asarray(numbers_of(column_of(chunk, name, "--exposure")), dtype=float)
+    return np.where((values > 0) & (values <= WEIGHTS[1]), values, np.nan)
+
+
 def _predict_chunk(
-    model: LocalMixture, chunk: pd.DataFrame, id_column: str | None, first: int
+    model: LocalMixture,
+    chunk: pd.DataFrame,
+    id_column: str | None,
+    exposure: Array | None,
+    first: int,
 ) -> pd.DataFrame:
     """The table that is written; its first row has the number `first`."""
     read = read_for(model, chunk, "the table")
-    sound = read.reason == ""
+    sound, notes = read.reason == "", read.note
     answers = {name: np.full(len(chunk), "", dtype=object) for name in _answer_names(model)}
     if sound.any():
         for name, values in _answers(model, to_input(model.mixture_, read.rows[sound])).items():
             answers[name][sound] = values
+    if exposure is not None:
+        answers, notes = _add_expected(answers, notes, sound, exposure)
     table: dict[str, Any] = {"row": np.arange(first, first + len(chunk))}
     if id_column is not None:
         if id_column in (*WRITTEN, *answers):
@@ -138,8 +161,21 @@ def _predict_chunk(
                 f"--id {id_column!r} is the name of a column that predict writes; rename it."
             )
         table[id_column] = column_of(chunk, id_column, "--id").to_numpy()
-    remarks = {"reason": read.reason, "note": np.where(sound, read.note, "")}
+    remarks = {"reason": read.reason, "note": np.where(sound, notes, "")}
     return pd.DataFrame({**table, **answers, **remarks})
+
+
+def _add_expected(
+    answers: dict[str, AnyArray], notes: AnyArray, sound: Booleans, exposure: Array
+) -> tuple[dict[str, AnyArray], AnyArray]:
+    """With what is expected in the exposures, and a note where there is none."""
+    known = sound & ~np.isnan(exposure)
+    expected = np.full(len(sound), "", dtype=object)
+    expected[known] = answers["prediction"][known] * exposure[known]
+    remark = np.where(known, "", "no exposure above 0").astype(object)
+    gap = np.where((notes != "") & (remark != ""), "; ", "").astype(object)
+    rate, *others = answers.items()
+    return dict([rate, (_EXPECTED, expected), *others]), notes + gap + remark
 
 
 def _answer_names(model: LocalMixture) -> list[str]:
@@ -174,5 +210,5 @@ def _to_line(record: Mapping[Any, Any]) -> str:
 def _json_value(name: str, value: Any) -> Any:
     if name == "ambiguous":
         return {"yes": True, "no": False, "": None}[value]
-    is_answer = name in ("prediction", "model_used") or name.startswith(_PROBABILITY)
+    is_answer = name in ("prediction", _EXPECTED, "model_used") or name.startswith(_PROBABILITY)
     return None if value == "" and is_answer else value

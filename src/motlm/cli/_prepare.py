@@ -16,6 +16,7 @@ import pandas as pd
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..certificates import split
 from ..inputs import Columns
+from ..limits import WEIGHTS
 from ._columns import (
     LARGEST,
     column_of,
@@ -26,10 +27,18 @@ from ._columns import (
     read_rows,
 )
 from ._errors import TableError
+from ._task import CLASSIFICATION, RATE, Decision, TaskOptions, decide, is_number
 
-__all__ = ["Prepared", "Roles", "Rules", "prepare", "read_outcomes"]
+__all__ = [
+    "Prepared",
+    "Roles",
+    "Rules",
+    "prepare",
+    "read_exposure",
+    "read_outcomes",
+    "refuse_rates",
+]
 
-CLASSIFICATION, REGRESSION = "classification", "regression"
 _DATE = re.compile(
     r"^(\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})("
     r" \d{1,2}:\d{2}.*)?)$"
@@ -46,6 +55,13 @@ class Roles:
     ignored: tuple[str, ...] = ()  # columns that are left out of the model
     weights: str | None = None
     categories: tuple[str, ...] = ()  # columns of codes
+    exposure: str | None = None
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Columns that are not features."""
+        named = [name for name in (self.weights, self.exposure) if name is not None]
+        return (self.target, *self.ignored, *named)
 
 
 @dataclass(frozen=True)
@@ -53,7 +69,7 @@ class Rules:
     """How a table is read and split."""
 
     missing: str  # "error", "drop" or "impute"
-    task: str  # "auto", "classification" or "regression"
+    task: TaskOptions
     sealed: float
     seed: int
 
@@ -66,6 +82,7 @@ class Prepared:
     rows: pd.DataFrame
     outcome: AnyArray
     weight: Array | None
+    exposure: Array | None
     fill: dict[str, float | str]  # the values that replace missing ones
     first: Integers  # rows to fit on
     sealed: Integers
@@ -84,11 +101,17 @@ def prepare(text: pd.DataFrame, roles: Roles, rules: Rules) -> Prepared:
     fill = _typical_values(known) if rules.missing == "impute" else {}
     rows = _read_all(columns, features, fill)
     weight = None if roles.weights is None else _read_weights(text[roles.weights], first)
-    task, outcome = _read_target(text[roles.target], first, weight, rules.task)
+    exposure = None if roles.exposure is None else read_exposure(text[roles.exposure])
+    decision, outcome = _read_target(text[roles.target], first, weight, rules.task)
     messages += _replacements(features, fill)
     messages += [f"  {line}" for line in describe_columns(known)]
-    messages.append(f"{task} of {roles.target!r}")
-    return Prepared(columns, rows, outcome, weight, fill, first, sealed, task, tuple(messages))
+    task = decision.task
+    per = "" if exposure is None else f" per {roles.exposure!r}"
+    messages.append(f"target {roles.target!r}: {decision.words}")
+    messages.append(f"{task} of {roles.target!r}{per} ({rules.task.loss_of(task)} loss)")
+    return Prepared(
+        columns, rows, outcome, weight, exposure, fill, first, sealed, task, tuple(messages)
+    )
 
 
 # -- which rows ------------------------------------------------------------------------------------
@@ -107,8 +130,7 @@ def _rows_to_use(
     text: pd.DataFrame, roles: Roles, missing: str
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     """The table and its features, without incomplete rows if `missing` is "drop"."""
-    others = {roles.target, *roles.ignored, *([] if roles.weights is None else [roles.weights])}
-    features = text.drop(columns=list(others))
+    features = text.drop(columns=list(set(roles.others)))
     if features.shape[1] == 0:
         raise TableError("no column is left to predict from.")
     holes = features.apply(is_missing)
@@ -230,7 +252,8 @@ def read_outcomes(column: pd.Series, classes: AnyArray | None) -> AnyArray:
     else:
         by_text = {str(label): k for k, label in enumerate(labels)}
         found = np.array([by_text.get(value, -1) for value in text], dtype=np.intp)
-    _refuse(text, found < 0, f"which is not one of the labels {', '.join(map(str, labels))}")
+    shown = ", ".join(map(str, labels[:_MANY])) + (", .." if len(labels) > _MANY else "")
+    _refuse(text, found < 0, f"which is not one of the labels {shown}")
     return np.asarray(classes[found])
 
 
@@ -244,44 +267,55 @@ def _refuse(text: pd.Series, bad: Booleans, wrong: str) -> None:
 
 
 def _read_target(
-    column: pd.Series, first: Integers, weight: Array | None, task: str
-) -> tuple[str, AnyArray]:
+    column: pd.Series, first: Integers, weight: Array | None, options: TaskOptions
+) -> tuple[Decision, AnyArray]:
     """The task, and the outcomes of all rows."""
     y = infer_types(column.iloc[first].to_frame())[column.name]
     counted = y if weight is None else y[weight[first] > 0]
-    if counted.nunique() < 2:
+    if counted.nunique() < 2 and options.exposure is None:
         raise TableError(
             f"the target {y.name!r} has only one value, {str(counted.iloc[0])!r}, in the rows to"
             " fit on."
         )
-    task = _task_of(y, task)
-    if task == REGRESSION:
-        outcome = read_outcomes(column, None)
-        if not np.var(outcome[first]) > 0:  # squares of tiny numbers are 0
-            raise TableError(f"the target {y.name!r} varies too little; give it in larger units.")
-        return task, outcome
-    if _is_number(y) and (y != np.rint(y)).any():
-        y = column.iloc[first].astype(str).str.strip()  # 1.5 and 2.5 are names of classes
-    labels = np.asarray(y, dtype=float).astype(int) if _is_number(y) else np.asarray(y, dtype=str)
-    return task, read_outcomes(column, np.unique(labels))
+    decision = decide(y, options.asked)
+    if decision.task == CLASSIFICATION:
+        return decision, _read_labels(column, y)
+    outcome = read_outcomes(column, None)
+    if decision.task == RATE:
+        refuse_rates(column, outcome, options.loss_of(RATE))
+    elif not np.var(outcome[first]) > 0:  # squares of tiny numbers are 0
+        raise TableError(f"the target {y.name!r} varies too little; give it in larger units.")
+    return decision, outcome
 
 
-def _is_number(y: pd.Series) -> bool:
-    return bool(y.dtype == float)
+def _read_labels(column: pd.Series, known: pd.Series) -> AnyArray:
+    """Classes; `known` has the rows to fit on."""
+    if is_number(known) and (known != np.rint(known)).any():
+        known = column.loc[known.index].astype(str).str.strip()  # 1.5 and 2.5 are names of classes
+    if is_number(known):
+        return read_outcomes(column, np.unique(np.asarray(known, dtype=float).astype(int)))
+    return read_outcomes(column, np.unique(np.asarray(known, dtype=str)))
 
 
-def _task_of(y: pd.Series, task: str) -> str:
-    count = y.nunique()
-    if task == "auto":
-        task = CLASSIFICATION if count == 2 or not _is_number(y) else REGRESSION
-    if task == CLASSIFICATION and count > 2:
+def refuse_rates(column: pd.Series, outcome: AnyArray, loss: str) -> None:
+    """Raise for the first row whose target cannot be that of a rate."""
+    low = outcome <= 0 if loss == "gamma" else outcome < 0
+    least = "above 0" if loss == "gamma" else "of at least 0"
+    words = f"and the {loss} loss needs numbers {least}; leave such rows out, or choose another"
+    _refuse(column.astype(str).str.strip(), low, f"{words} --loss")
+
+
+def read_exposure(column: pd.Series) -> Array:
+    """How long each row was observed: positive numbers."""
+    values = np.asarray(numbers_of(column), dtype=float)
+    bad = ~((values > 0) & (values <= WEIGHTS[1]))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
         raise TableError(
-            f"the target {y.name!r} has {count} classes, and motlm supports two. Make it two (one"
-            " against the others), or choose --task regression if it is a number."
+            f"row {column.index[row]}: the exposure {str(column.iloc[row])[:40]!r} is not a number"
+            f" above 0 and up to {WEIGHTS[1]:g}; correct it, or leave the row out."
         )
-    if task == REGRESSION and not _is_number(y):
-        raise TableError(f"the target {y.name!r} is not a number, as --task regression needs.")
-    return task
+    return values
 
 
 def _read_weights(column: pd.Series, first: Integers) -> Array:

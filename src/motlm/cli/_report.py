@@ -9,10 +9,18 @@ from typing import Any
 import click
 
 from ._errors import ignore_warnings, show_message
-from ._models import load_model, open_source, outcomes_for, rows_for, source_rows
+from ._models import (
+    exposure_for,
+    load_model,
+    open_source,
+    outcomes_for,
+    rows_for,
+    source_rows,
+)
 from ._options import (
     FILE,
     data_argument,
+    exposure_option,
     force_option,
     json_option,
     model_argument,
@@ -30,6 +38,7 @@ class _Options:
     model_path: Path
     data: Path
     target: str | None
+    exposure: str | None
     output: Path
     title: str | None
     include_rows: bool
@@ -41,6 +50,7 @@ class _Options:
 @model_argument
 @data_argument
 @target_option
+@exposure_option
 @click.option("-o", "--output", type=FILE, required=True, help="Where to write the HTML file.")
 @click.option("--title", help="Title of the report.")
 @click.option("--include-rows", is_flag=True, help="Put rows into the report; they may be private.")
@@ -61,11 +71,14 @@ def report(**given: Any) -> None:
     source = open_source(options.data)
     text = source_rows(source)
     y, target = outcomes_for(model, text, options.target)
+    exposure = exposure_for(model, text, options.exposure)
     X, _ = rows_for(model, text, source.name)
+    more = {} if exposure is None else {"exposure": exposure}
+    rates = y if exposure is None else y / exposure
     title = options.title or f"{target}, from {source.title}"
     with ignore_warnings():
-        render(model, X, y, options.output, title=title, include_rows=options.include_rows)
-        score = model.score(X, y)
+        render(model, X, rates, options.output, title=title, include_rows=options.include_rows)
+        score = model.score(X, y, **more)
     show_message(f"report written to {options.output}")
     if options.as_json:
         name = model.mixture_.target.score_name

@@ -1,0 +1,442 @@
+"""How good predictions are on rows with known outcomes, by scikit-learn's metrics.
+
+Probabilities by accuracy, AUC, log loss and calibration; numbers by R2 and errors; rates by the
+deviance and by actual over expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    d2_tweedie_score,
+    log_loss,
+    mean_absolute_error,
+    mean_tweedie_deviance,
+    precision_recall_fscore_support,
+    r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from ._typing import AnyArray, Array, Integers
+from .checks import check_exposure, per_exposure
+from .errors import InputError, InputTypeError
+from .fingerprints import row_keys
+from .mixture import Mixture, mixture_of
+from .tables import plain
+from .targets import Rate
+
+__all__ = ["Bin", "ClassScore", "Evaluation", "Experience", "evaluate"]
+
+_BINS = 10  # of the calibration table, and of predicted rates
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """One class: how many rows are of it, how many of them were found (recall), and how many of
+    the rows that were predicted to be of it are (precision; None if there is no such row).
+    """
+
+    label: Any
+    rows: int
+    recall: float | None
+    precision: float | None
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Rows of similar predicted probability of a class, and the share that is of it."""
+
+    label: Any
+    predicted: float  # mean probability
+    observed: float  # share of rows
+    rows: int
+
+
+@dataclass(frozen=True)
+class Experience:
+    """What happened to some rows, and what was expected of them."""
+
+    name: str  # "all rows", "locality 0", "decile 1"
+    rows: int
+    exposure: float
+    actual: float
+    expected: float
+
+    @property
+    def ratio(self) -> float:
+        """Actual over expected."""
+        return self.actual / self.expected
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a model's predictions are on some rows.
+
+    Attributes
+    ----------
+    task : str
+        "classification", "regression" or "rate".
+    rows : int
+    metrics : dict of str to float or None
+        By name; None where it is not defined on these rows.
+    classes : tuple of ClassScore
+    confusion : tuple of tuples of int
+        Rows are true classes, columns predicted ones, in the order of `classes`.
+    calibration : tuple of Bin
+        Ten bins of equally many rows, by predicted probability.
+    experience : tuple of Experience
+        Of rates: all rows, those of each model, and ten bins of equal exposure by predicted rate.
+    rows_used_for_fitting : int
+        How many of the rows equal one that the model was fitted on.
+    notes : tuple of str
+    """
+
+    task: str
+    rows: int
+    metrics: dict[str, float | None]
+    classes: tuple[ClassScore, ...] = ()
+    confusion: tuple[tuple[int, ...], ...] = ()
+    calibration: tuple[Bin, ...] = ()
+    experience: tuple[Experience, ...] = ()
+    rows_used_for_fitting: int = 0
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, for JSON."""
+        made: dict[str, Any] = {"task": self.task, "rows": self.rows}
+        made |= {_key(name): value for name, value in self.metrics.items()}
+        if self.task == "classification":
+            made["classes"] = [asdict(one) for one in self.classes]
+            made["confusion"] = self.confusion
+            made["calibration"] = [asdict(one) for one in self.calibration]
+        if self.task == "rate":
+            made["experience"] = [{**asdict(one), "ratio": one.ratio} for one in self.experience]
+        made["rows_used_for_fitting"] = self.rows_used_for_fitting
+        made["notes"] = list(self.notes)
+        found: dict[str, Any] = plain(made)
+        return found
+
+    def __str__(self) -> str:
+        blocks = [_table([(name, _short(value)) for name, value in self.metrics.items()])]
+        if self.classes:
+            blocks += [self._class_table(), self._confusion_table(), self._calibration_table()]
+        if self.experience:
+            blocks.append(self._experience_table())
+        return "\n\n".join([*blocks, *(f"note: {note}" for note in self.notes)])
+
+    def _experience_table(self) -> str:
+        lines = [
+            (one.name, str(one.rows), *map(_amount, (one.exposure, one.actual, one.expected)))
+            for one in self.experience
+        ]
+        ratios = [f"{one.ratio:.3f}" for one in self.experience]
+        head = ("", "rows", "exposure", "actual", "expected", "ratio")
+        return _table([head, *((*line, r) for line, r in zip(lines, ratios, strict=True))])
+
+    def _class_table(self) -> str:
+        lines = [
+            (str(one.label), str(one.rows), _short(one.recall), _short(one.precision))
+            for one in self.classes
+        ]
+        return _table([("class", "rows", "recall", "precision"), *lines])
+
+    def _confusion_table(self) -> str:
+        labels = [str(one.label) for one in self.classes]
+        counts = zip(labels, self.confusion, strict=True)
+        lines = [(label, *map(str, row)) for label, row in counts]
+        return _table([("true \\ predicted", *labels), *lines])
+
+    def _calibration_table(self) -> str:
+        parts = []
+        for label in dict.fromkeys(one.label for one in self.calibration):
+            lines = [
+                (f"{one.predicted:.3f}", f"{one.observed:.3f}", str(one.rows))
+                for one in self.calibration
+                if one.label == label
+            ]
+            head = (f"probability of {label}", "observed share", "rows")
+            parts.append(_table([head, *lines]))
+        return "\n\n".join(parts)
+
+
+def evaluate(
+    model: Any, X: Any, y: Any, *, exposure: Any = None, probabilities: Any = None
+) -> Evaluation:
+    """How good the predictions of a model are on rows with known outcomes.
+
+    Parameters
+    ----------
+    model : fitted LocalMixtureClassifier or LocalMixtureRegressor
+    X, y : rows and targets
+        Rows that were used for fitting are recognized, to five digits, and noted: on them
+        predictions look better than they are.
+    exposure : array of (n_rows,), default=None
+        Of rates, as in `fit`.
+    probabilities : array of (n_rows, n_classes), default=None
+        Of a classifier, instead of those of `predict_proba`.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> from motlm import LocalMixtureClassifier
+    >>> from motlm.datasets import make_clf_case2
+    >>> from motlm.evaluation import evaluate
+    >>> X, y = make_clf_case2(400, random_state=0)
+    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
+    >>> model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X, y)
+    >>> found = evaluate(model, *make_clf_case2(400, random_state=1))
+    >>> bool(found.metrics["AUC"] > 0.9), len(found.calibration), found.rows_used_for_fitting
+    (True, 10, 0)
+    >>> evaluate(model, X, y).notes[0]
+    '400 of the 400 rows were used for fitting, on which predictions look better than they are.'
+    """
+    mixture = mixture_of(model)
+    if mixture is model:
+        raise InputTypeError("expected a fitted motlm estimator; got its mixture_.")
+    target = mixture.target
+    y = column_or_1d(y, warn=True)
+    encoded = mixture.encode(X)
+    check_consistent_length(encoded, y)
+    if not len(y):
+        raise InputError("there are no rows to evaluate on; give at least one.")
+    if probabilities is not None and target.classes is None:
+        raise InputError("probabilities are for classifiers; leave them out.")
+    if isinstance(target, Rate):
+        made, y = _of_rates(model, X, y, exposure)
+    elif exposure is not None:
+        raise InputError("exposure is for models of rates; leave it out.")
+    elif target.classes is not None:
+        target.code(y)
+        made = _of_classes(model, X, y, probabilities)
+    else:
+        made = _of_numbers(target.code(y), model.predict(X))
+    used, note = _recognize(mixture, encoded, target.code(y))
+    made["notes"] = [*made.get("notes", []), *note]
+    return Evaluation(rows=len(y), rows_used_for_fitting=used, **_tuples(made))
+
+
+def _tuples(made: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(one) if isinstance(one, list) else one for name, one in made.items()}
+
+
+# -- classes ---------------------------------------------------------------------------------------
+
+
+def _of_classes(model: Any, X: Any, y: AnyArray, probabilities: Any) -> dict[str, Any]:
+    classes = model.mixture_.target.classes
+    answers = model.predict(X)
+    chances = model.predict_proba(X) if probabilities is None else np.asarray(probabilities)
+    if chances.shape != (len(y), len(classes)):
+        raise InputError(
+            f"probabilities must be of shape {(len(y), len(classes))}; got {chances.shape}."
+        )
+    metrics: dict[str, float | None] = {
+        "accuracy": float(accuracy_score(y, answers)),
+        "balanced accuracy": None,
+        "AUC": None,
+        "log loss": float(log_loss(y, chances, labels=classes)),
+        "Brier score": _brier(y, chances, classes),
+    }
+    notes = []
+    if len(np.unique(y)) == len(classes):
+        metrics["balanced accuracy"] = float(balanced_accuracy_score(y, answers))
+        metrics["AUC"] = _auc(y, chances, classes)
+    else:
+        gone = [str(label) for label in classes if not (y == label).any()]
+        notes.append(
+            f"no row is of class {', '.join(gone)}, so that AUC and balanced accuracy are not"
+            " defined."
+        )
+    return {
+        "task": "classification",
+        "metrics": metrics,
+        "classes": _class_scores(y, answers, classes),
+        "confusion": [tuple(map(int, row)) for row in confusion_matrix(y, answers, labels=classes)],
+        "calibration": [
+            one
+            for k in range(1 if len(classes) == 2 else 0, len(classes))
+            for one in _calibration(y == classes[k], chances[:, k], classes[k])
+        ],
+        "notes": notes,
+    }
+
+
+def _brier(y: AnyArray, chances: Array, classes: AnyArray) -> float:
+    """Of two classes the mean of (p - 1{y})^2; of more its sum over the classes."""
+    if len(classes) == 2:
+        return float(brier_score_loss(y == classes[1], chances[:, 1]))
+    return float(((chances - (y[:, None] == classes)) ** 2).sum(axis=1).mean())
+
+
+def _auc(y: AnyArray, chances: Array, classes: AnyArray) -> float:
+    """Of more than two classes the mean over pairs of them."""
+    if len(classes) == 2:
+        return float(roc_auc_score(y == classes[1], chances[:, 1]))
+    return float(roc_auc_score(y, chances, labels=classes, multi_class="ovo"))
+
+
+def _class_scores(y: AnyArray, answers: AnyArray, classes: AnyArray) -> list[ClassScore]:
+    precision, recall, _, rows = precision_recall_fscore_support(
+        y, answers, labels=classes, zero_division=np.nan
+    )
+    return [
+        ClassScore(label, int(n), _defined(found), _defined(right))
+        for label, n, found, right in zip(classes.tolist(), rows, recall, precision, strict=True)
+    ]
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _calibration(truth: AnyArray, chance: Array, label: Any) -> Iterator[Bin]:
+    """Bins of equally many rows; fewer than ten if there are fewer rows."""
+    order = np.argsort(chance, kind="stable")
+    for some in np.array_split(order, min(_BINS, len(order))):
+        yield Bin(
+            label.item() if hasattr(label, "item") else label,
+            float(chance[some].mean()),
+            float(truth[some].mean()),
+            len(some),
+        )
+
+
+# -- numbers and rates -----------------------------------------------------------------------------
+
+
+def _of_numbers(y: Array, answers: Array) -> dict[str, Any]:
+    metrics: dict[str, float | None] = {
+        "R2": None,
+        "RMSE": float(root_mean_squared_error(y, answers)),
+        "MAE": float(mean_absolute_error(y, answers)),
+    }
+    if np.ptp(y) > 0:
+        metrics["R2"] = float(r2_score(y, answers))
+        return {"task": "regression", "metrics": metrics}
+    note = "all rows have the same target, so that R2 is not defined."
+    return {"task": "regression", "metrics": metrics, "notes": [note]}
+
+
+def _of_rates(model: Any, X: Any, y: AnyArray, exposure: Any) -> tuple[dict[str, Any], AnyArray]:
+    """Weighted by exposure; and the targets as rates."""
+    target = model.mixture_.target
+    observed = np.ones(len(y)) if exposure is None else check_exposure(exposure, len(y))
+    rate = target.code(y) if exposure is None else per_exposure(y, exposure, None, "exposure")[0]
+    target.code(rate)
+    answers, power = model.predict(X), target.variance_power
+    stray = ~(np.isfinite(answers) & (answers > 0))
+    if stray.any():
+        raise InputError(
+            f"the predicted rate of row {int(np.flatnonzero(stray)[0])} is too small or too large"
+            " for a deviance; leave such rows out."
+        )
+    metrics: dict[str, float | None] = {
+        "mean deviance": float(
+            mean_tweedie_deviance(rate, answers, sample_weight=observed, power=power)
+        ),
+        "D2": None,
+    }
+    notes = []
+    if np.ptp(rate) > 0:
+        metrics["D2"] = float(d2_tweedie_score(rate, answers, sample_weight=observed, power=power))
+    else:
+        notes.append("all rows have the same rate, so that D2 is not defined.")
+    experience = list(_experience(model, X, rate * observed, answers * observed, observed))
+    metrics["actual / expected"] = experience[0].ratio
+    made = {"task": "rate", "metrics": metrics, "experience": experience, "notes": notes}
+    return made, rate
+
+
+def _experience(
+    model: Any, X: Any, actual: Array, expected: Array, exposure: Array
+) -> Iterator[Experience]:
+    """Of all rows, of each model, and by decile of the predicted rate."""
+
+    def of(name: str, some: Integers) -> Experience:
+        sums = (float(values[some].sum()) for values in (exposure, actual, expected))
+        return Experience(name, len(some), *sums)
+
+    yield of("all rows", np.arange(len(actual)))
+    used = model.apply(X)
+    for i in np.unique(used):
+        yield of(model.mixture_.region_name(int(i)), np.flatnonzero(used == i))
+    decile = _deciles(expected / exposure, exposure)
+    for k in range(decile.max() + 1):
+        yield of(f"decile {k + 1}", np.flatnonzero(decile == k))
+
+
+def _deciles(rate: Array, exposure: Array) -> Integers:
+    """Of each row, from 0: of equal exposure, with rows of one rate together; there may be fewer
+    than ten.
+    """
+    _, where = np.unique(rate, return_inverse=True)
+    size = np.bincount(where, weights=exposure)
+    middle = (np.cumsum(size) - size / 2) / size.sum()
+    groups = np.minimum((_BINS * middle).astype(int), _BINS - 1)[where]
+    return np.asarray(np.unique(groups, return_inverse=True)[1])
+
+
+# -- rows that were used for fitting ---------------------------------------------------------------
+
+
+def _recognize(mixture: Mixture, encoded: Array, codes: Array) -> tuple[int, list[str]]:
+    """How many rows equal one used for fitting, and a note on them."""
+    fingerprint, keys = mixture.provenance.fingerprint, row_keys(encoded, codes)
+    known, checkable = fingerprint.recognize(keys)
+    found, n_checkable = int(known.sum()), int(checkable.sum())
+    if not found:
+        return 0, []
+    of = "" if n_checkable == len(keys) else f" {n_checkable} checkable ones of the"
+    some = f"{found} of the{of} {len(keys)} rows"
+    chance = fingerprint.coincidences(keys, encoded, codes, n_checkable)
+    if found <= chance and not fingerprint.same_rows(keys):
+        equal = "equals" if found == 1 else "equal"
+        return found, [
+            f"{some} {equal} a row used for fitting, as many as chance explains in such a table."
+        ]
+    was = "was" if found == 1 else "were"
+    return found, [
+        f"{some} {was} used for fitting, on which predictions look better than they are."
+    ]
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def _key(name: str) -> str:
+    """Of a metric in JSON."""
+    return name.replace(" / ", "_over_").replace(" ", "_")
+
+
+def _short(value: float | None) -> str:
+    return "not defined" if value is None else f"{value:.4g}"
+
+
+def _amount(value: float) -> str:
+    """A sum, with all digits before the point."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _table(lines: list[tuple[str, ...]]) -> str:
+    """Columns aligned: the first one to the left, numbers to the right."""
+    widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(
+            [line[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        ).rstrip()
+        for line in lines
+    )
