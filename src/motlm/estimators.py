@@ -102,7 +102,9 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         if not issubclass(target, cls._targets):
             raise ModelFileError(f"target.kind {target.kind!r} is not that of a {saved.estimator}.")
         try:
-            Settings.of(model).temperatures(saved.mixture.target)
+            settings = Settings.of(model)
+            model._check_loss(settings)
+            settings.temperatures(saved.mixture.target)
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"its parameters are not sound: {str(error)[:300]}") from None
         model.__dict__["mixture_"] = saved.mixture
@@ -121,13 +123,16 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _learn_target(self, y: AnyArray, settings: Settings) -> Target:
         raise NotImplementedError
 
-    def _fit(self, sample: Sample) -> None:
-        """Everything is computed beside the estimator; a fit that fails leaves it as it was."""
-        settings = Settings.of(self)
+    def _check_loss(self, settings: Settings) -> None:
         if settings.loss not in self._losses:
             raise InputError(
                 f"loss must be one of {', '.join(map(repr, self._losses))}; got {settings.loss!r}."
             )
+
+    def _fit(self, sample: Sample) -> None:
+        """Everything is computed beside the estimator; a fit that fails leaves it as it was."""
+        settings = Settings.of(self)
+        self._check_loss(settings)
 
         def learn(y: AnyArray) -> Target:
             return self._learn_target(y, settings)

@@ -297,7 +297,9 @@ class Binary:
 
     def losses(self, scores: Array, rows: Rows) -> Array:
         if self.loss_name == "log":
-            return np.asarray(np.logaddexp(0.0, -rows.target * scores))
+            # so many rows cannot tell greater odds: one row at an edge would outweigh all others
+            most = np.log(len(rows) + 1.0)
+            return np.asarray(np.logaddexp(0.0, -rows.target * np.clip(scores, -most, most)))
         return np.asarray(np.where(scores > 0, 1.0, -1.0) != rows.target, dtype=float)
 
     def bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
@@ -686,8 +688,10 @@ class Rate:
         loss = read.text("loss")
         if loss not in RATE_LOSSES:
             raise read.fail("loss", f"one of {', '.join(RATE_LOSSES)}", loss)
-        largest = float(np.log(LARGEST_TARGET))
-        return cls(read.number("center", -largest, largest), loss, read.number("power", 1.0, 2.0))
+        largest, power = float(np.log(LARGEST_TARGET)), read.number("power", 1.0, 2.0)
+        if power in (1.0, 2.0):  # Poisson's and Gamma's, where Tweedie's deviance is not defined
+            raise read.fail("power", "a number between 1 and 2", power)
+        return cls(read.number("center", -largest, largest), loss, power)
 
 
 _RATE_LOSSES: dict[str, Loss] = {"poisson": Poisson(), "gamma": Gamma()}

@@ -18,6 +18,8 @@ from ..posterior import FIELDS
 
 __all__ = ["remember_hash"]
 
+_NOT_HASHED = ("feature_names", "reference", "step")  # hashed before them; newer than the rule
+
 
 def remember_hash(mixture: Mixture, estimator: str, shown: tuple[LocalModel, ...]) -> Mixture:
     """The mixture with its hash, and its hash by the former rule, so that certificates that name
@@ -41,7 +43,7 @@ def _earlier_hash(mixture: Mixture, estimator: str, shown: tuple[LocalModel, ...
     for one in shown:
         values = vars(one)
         parts.append(one.feature_names)
-        parts += [values[name] for name in sorted(values) if name != "feature_names"]
+        parts += [values[name] for name in sorted(values) if name not in _NOT_HASHED]
     digest = sha256()
     for part in parts:
         digest.update(_bytes_of(part) + b"|")
