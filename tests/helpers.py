@@ -9,7 +9,7 @@ import scipy
 from threadpoolctl import threadpool_info
 
 from motlm.geometry import Geometry
-from motlm.losses import Loss, ZeroOne
+from motlm.losses import Log, Loss, ZeroOne
 from motlm.posterior import Posterior
 from motlm.rows import Rows
 
@@ -33,8 +33,10 @@ def random_rows(
 ) -> Rows:
     X = rng.normal(size=(m, posterior.center.shape[1]))
     y = rng.normal(size=m)
-    if isinstance(loss, ZeroOne):
+    if isinstance(loss, (ZeroOne, Log)):
         y = np.sign(y)
+    elif loss.likelihood:
+        y = np.exp(y)
     distance = None
     if not geometry.learned:
         distance = np.linalg.norm(X[:, None] - posterior.center, axis=2)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy.special import expit
 
 from ._typing import Array
 from .errors import InputTypeError
@@ -28,6 +29,9 @@ __all__ = [
     "ZeroOne",
     "check_loss",
 ]
+
+
+_FLAT = 12.0  # scores beyond which a loss is too flat to be told from there
 
 
 class LossPartials(NamedTuple):
@@ -49,8 +53,17 @@ class Loss(Protocol):
     # which searches are told apart, and the prior scales of the weights can be learned
     likelihood: bool
     start_scale: float  # of weights and intercepts, where searches begin
+    # whether a step from the model there is tells what a locality might bring; else a regression of
+    # its own does, since a model that is sure of itself leaves no slope to follow
+    steps: bool
 
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials: ...
+
+    def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
+        """From scores as they are, the changes that a step of reweighted least squares aims at, and
+        the rows' weights in it. Where there is no such step the targets themselves, for scores
+        of 0.
+        """
 
 
 class _Compiled:
@@ -60,6 +73,7 @@ class _Compiled:
     tolerance: float = 1.0
     likelihood: bool = False
     start_scale: float = 0.3
+    steps: bool = False
 
     @flush_to_zero
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
@@ -69,6 +83,9 @@ class _Compiled:
         flat = (np.array(one).ravel() for one in every)
         found = losses(self.code, float(self.tolerance), *flat)
         return LossPartials(*(one.reshape(every[0].shape) for one in found))
+
+    def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
+        return y, np.ones(len(y))
 
 
 def check_loss(loss: Loss) -> None:
@@ -163,8 +180,30 @@ class Log(_Compiled):
     likelihood = True
     start_scale = 0.1
 
+    def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
+        share = expit(np.clip(mean, -_FLAT, _FLAT))
+        curvature = share * (1.0 - share)
+        return (0.5 * (y + 1.0) - share) / curvature, curvature
 
-class Poisson(_Compiled):
+
+class _LogLink(_Compiled):
+    """A loss of which exp(s) is the mean, and whose variance goes like a power of it."""
+
+    closed_form = False
+    likelihood = True
+    start_scale = 0.03
+    steps = True
+
+    @property
+    def power(self) -> float:
+        return self.tolerance
+
+    def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
+        rate = np.exp(np.clip(mean, -_FLAT, _FLAT))
+        return y / rate - 1.0, rate ** (2.0 - self.power)
+
+
+class Poisson(_LogLink):
     """E (exp(s) - y s) = exp(mean + variance / 2) - y mean: the negative log-likelihood of a count
     y with the rate exp(s), less what depends on y alone.
 
@@ -177,13 +216,11 @@ class Poisson(_Compiled):
     """
 
     name = "poisson"
-    closed_form = False
     code = 4
-    likelihood = True
-    start_scale = 0.03
+    tolerance = 1.0
 
 
-class Gamma(_Compiled):
+class Gamma(_LogLink):
     """E (y exp(-s) + s) = y exp(-mean + variance / 2) + mean: the negative log-likelihood of a
     positive number y with the mean exp(s), per unit of its shape, less what depends on y alone.
 
@@ -196,13 +233,11 @@ class Gamma(_Compiled):
     """
 
     name = "gamma"
-    closed_form = False
     code = 5
-    likelihood = True
-    start_scale = 0.03
+    tolerance = 2.0
 
 
-class Tweedie(_Compiled):
+class Tweedie(_LogLink):
     """E (exp((2-p) s) / (2-p) - y exp((1-p) s) / (1-p)) for a power p between 1 and 2: the negative
     quasi-log-likelihood of y >= 0 with the mean exp(s) and a variance that goes like its power p.
 
@@ -220,10 +255,7 @@ class Tweedie(_Compiled):
     """
 
     name = "tweedie"
-    closed_form = False
     code = 6
-    likelihood = True
-    start_scale = 0.03
 
     def __init__(self, power: float = 1.5) -> None:
         self.tolerance = power

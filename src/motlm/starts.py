@@ -210,10 +210,17 @@ def promising_balls(
             rows.target, mean[-1], variances(posterior, rows.features_norm2)[-1]
         ).value
     )
+    stays = float(loss.steps)  # whether models are corrections of the exterior's
+    offset = stays * float(posterior.intercept[-1])
+    base = np.asarray(stays * mean[-1], float)
+    response, curvature = loss.working(np.asarray(rows.target, float), base)
     total = rows.total_weight
-    lost = np.maximum(lost, 0.0)  # memberships from tables may exceed 1 by some 1e-11
-    before = float(lost.sum())
-    chance = 0.5 * lost / max(before, 1e-300) + 0.5 * rows.weight / total
+    if loss.steps:
+        before, suspect = float(lost.sum()), outside * curvature * response**2
+    else:
+        suspect = np.maximum(lost, 0.0)  # memberships from tables may exceed 1 by some 1e-11
+        before = float(suspect.sum())
+    chance = 0.5 * suspect / max(float(suspect.sum()), 1e-300) + 0.5 * rows.weight / total
     chosen = rng.choice(len(rows), size=count, p=chance / chance.sum())
     share = np.exp(rng.uniform(np.log(0.03), np.log(0.6), size=count))
     least = min(rows.features.shape[1] + 2, len(rows)) / len(rows)
@@ -222,16 +229,16 @@ def promising_balls(
         if part[0] and stop():
             return []
         found, models = score_balls(
-            rows.data, loss.code, float(loss.tolerance), outside, chosen[part],
-            np.maximum(share[part], least),
+            rows.data, loss.code, float(loss.tolerance), base, response, curvature, outside,
+            chosen[part], np.maximum(share[part], least),
         )  # fmt: skip
         balls = []
         for row, (limit, left), model in zip(chosen[part], found, models, strict=True):
             radius = min(max(float(np.sqrt(limit)), SMALLEST_START), LARGEST_START)
             placed = objective.geometry.candidate(rows, int(row), radius)
             gain = (before - float(left)) / total
-            ball = Ball(placed, radius, model[:, :-1], model[:, -1], gain, loss.start_scale)
-            balls.append(ball)
+            coef, intercept = model[:, :-1] + posterior.coef[-1] * stays, model[:, -1] + offset
+            balls.append(Ball(placed, radius, coef, intercept, gain, loss.start_scale))
         return balls
 
     parts = np.array_split(np.arange(count), max(count // _SCORED, 1))
@@ -342,7 +349,10 @@ def _ridge(objective: Objective, chosen: Booleans) -> tuple[Array, float]:
     from ._engine.screening import fit_ridge
 
     rows = objective.rows
-    model = fit_ridge(rows.data, objective.loss.code, np.where(chosen, rows.weight, 0.0))
+    response, curvature = objective.loss.working(
+        np.asarray(rows.target, float), np.zeros(len(rows))
+    )
+    model = fit_ridge(rows.data, response, np.where(chosen, rows.weight * curvature, 0.0))
     return np.asarray(model[:-1]), float(model[-1])
 
 

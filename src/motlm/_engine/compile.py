@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numba
 
-__all__ = ["cache_folder", "compiled", "compiled_fast", "entry", "inlined"]
+__all__ = ["INNER", "cache_folder", "compiled", "compiled_fast", "entry", "inlined"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SOURCES = [*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parents[1] / "special.py"]
@@ -57,19 +57,19 @@ _FOLDER = cache_folder()
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # forceinline: else the process that compiles an entry calls other copies of these functions than
 # those that are kept with it, and their last bits differ
-_INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 _EXACT = {"contract", "nsz"}
 _ANY_ORDER = {"contract", "nsz", "reassoc", "arcp"}
 
 
 def compiled(function: _F) -> _F:
     """A function in machine code, for others of the engine to call."""
-    return numba.njit(fastmath=_EXACT, **_INNER)(function)  # type: ignore[no-any-return]
+    return numba.njit(fastmath=_EXACT, **INNER)(function)  # type: ignore[no-any-return]
 
 
 def compiled_fast(function: _F) -> _F:
     """The same where sums may be taken in any order, several terms at once."""
-    return numba.njit(fastmath=_ANY_ORDER, **_INNER)(function)  # type: ignore[no-any-return]
+    return numba.njit(fastmath=_ANY_ORDER, **INNER)(function)  # type: ignore[no-any-return]
 
 
 def inlined(function: _F) -> _F:

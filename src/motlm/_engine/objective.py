@@ -14,7 +14,7 @@ from numba.extending import overload
 from numba.types import NoneType
 
 from .._typing import Array, Integers
-from .compile import compiled, inlined
+from .compile import INNER, compiled, inlined
 from .rows import (
     Data,
     Located,
@@ -160,7 +160,7 @@ def tables_of(setup: Setup, bessel: Array | None, full: Array) -> Tables:
     raise NotImplementedError
 
 
-@overload(tables_of, strict=False)  # type: ignore[untyped-decorator]
+@overload(tables_of, strict=False, jit_options=INNER)  # type: ignore[untyped-decorator]
 def _tables_of(setup: Any, bessel: Any, full: Any) -> Any:
     given = isinstance(bessel, NoneType)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Array, Integers
 from .compile import compiled, compiled_fast, entry
-from .rows import LOG, OFF_BY, ZERO_ONE, Data, add_gram, losses_of
+from .rows import OFF_BY, ZERO_ONE, Data, add_gram, losses_of
 from .special import cholesky_solve
 
 __all__ = ["fit_ridge", "score_balls"]
@@ -19,8 +19,8 @@ _AT_ONCE = 128
 
 
 @compiled
-def _add_rows(data: Data, weight: Array, gram: Array, moment: Array) -> None:
-    """Add the weighted squares and products of the rows of positive weight."""
+def _add_rows(data: Data, response: Array, weight: Array, gram: Array, moment: Array) -> None:
+    """Add the weighted squares of the rows of positive weight, and products with the response."""
     d = data.features.shape[0]
     columns, gate = np.empty((d + 1, _AT_ONCE)), np.empty(_AT_ONCE)
     target, weighted = np.empty(_AT_ONCE), np.empty(_AT_ONCE)
@@ -28,7 +28,7 @@ def _add_rows(data: Data, weight: Array, gram: Array, moment: Array) -> None:
     count = 0
     for row in range(len(weight) + 1):
         if row < len(weight) and weight[row] != 0.0:
-            chosen[count], gate[count], target[count] = row, weight[row], data.target[row]
+            chosen[count], gate[count], target[count] = row, weight[row], response[row]
             count += 1
         if (row == len(weight) and count) or count == _AT_ONCE:
             for j in range(d):
@@ -41,27 +41,21 @@ def _add_rows(data: Data, weight: Array, gram: Array, moment: Array) -> None:
 
 
 @compiled
-def _solve_ridge(loss: int, gram: Array, moment: Array) -> None:
-    """A regression of the target, as a model of scores: near 0 the log loss is that of twice a
-    regression of the labels, and the logarithm of a rate is the rate less 1.
-    """
+def _solve_ridge(gram: Array, moment: Array) -> None:
     for j in range(len(moment)):
         gram[j, j] += _RIDGE
     cholesky_solve(gram, moment)
-    if loss == LOG:
-        for j in range(len(moment)):
-            moment[j] *= 2.0
-    elif loss > LOG:
-        moment[-1] -= 1.0
 
 
 @entry
-def fit_ridge(data: Data, loss: int, weight: Array) -> Array:
-    """Weights and intercept of a ridge regression of the target on the rows, with these weights."""
+def fit_ridge(data: Data, response: Array, weight: Array) -> Array:
+    """Weights and intercept of a ridge regression of the response on the rows, with these
+    weights.
+    """
     d = data.features.shape[0]
     gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
-    _add_rows(data, weight, gram, moment)
-    _solve_ridge(loss, gram, moment)
+    _add_rows(data, response, weight, gram, moment)
+    _solve_ridge(gram, moment)
     return moment
 
 
@@ -106,15 +100,15 @@ def _distances(data: Data, row: int, out: Array) -> None:
 
 @compiled_fast
 def _hard_loss(
-    data: Data, loss: int, tolerance: float, model: Array, weight: Array, work: Array
+    data: Data, loss: int, tolerance: float, base: Array, model: Array, weight: Array, work: Array
 ) -> float:
-    """Loss of a model on rows with these weights, its score as uncertain as its residuals are
-    large.
+    """Loss of a model, added to base scores, on rows with these weights; for losses that need it,
+    with a score as uncertain as its residuals are large.
     """
     d, m = len(model) - 1, len(weight)
     total, residual = 0.0, 0.0
     for row in range(m):
-        work[0, row] = model[d]
+        work[0, row] = base[row] + model[d]
     for j in range(d):
         slope = model[j]
         for row in range(m):
@@ -138,19 +132,24 @@ def _hard_loss(
 
 @entry
 def score_balls(
-    data: Data, loss: int, tolerance: float, outside: Array, rows: Integers, shares: Array
-) -> tuple[Array, Array]:
+    data: Data, loss: int, tolerance: float, base: Array, response: Array, curvature: Array,
+    outside: Array, rows: Integers, shares: Array,
+) -> tuple[Array, Array]:  # fmt: skip
     """Of balls around rows that contain a share of all: squared radius, loss that is left and
-    models, inside and outside, of hard memberships. `outside` are the weights of rows for the
-    exterior model.
+    models, inside and outside, of hard memberships, to be added to the base scores. `outside` are
+    the weights of rows for the exterior model; the models are regressions of the response, rows
+    counting by the curvature of the loss too.
     """
     d, m = data.features.shape
     count = len(rows)
     found, models = np.empty((count, 2)), np.empty((count, 2, d + 1))
     whole, whole_moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
-    _add_rows(data, outside, whole, whole_moment)
+    weight = np.empty(m)
+    for row in range(m):
+        weight[row] = outside[row] * curvature[row]
+    _add_rows(data, response, weight, whole, whole_moment)
     gram, inner, inner_moment = np.empty((d + 1, d + 1)), np.empty((d + 1, d + 1)), np.empty(d + 1)
-    squared, sorted_, weight, work = np.empty(m), np.empty(m), np.empty(m), np.empty((5, m))
+    squared, sorted_, work = np.empty(m), np.empty(m), np.empty((5, m))
     for one in range(count):
         _distances(data, rows[one], squared)
         for row in range(m):
@@ -158,12 +157,12 @@ def score_balls(
         place = min(max(math.ceil(shares[one] * m) - 1, 0), m - 1)
         limit = _rank(sorted_, place)
         for row in range(m):
-            weight[row] = outside[row] if squared[row] <= limit else 0.0
+            weight[row] = outside[row] * curvature[row] if squared[row] <= limit else 0.0
         for j in range(d + 1):
             inner_moment[j] = 0.0
             for k in range(j + 1):
                 inner[j, k] = 0.0
-        _add_rows(data, weight, inner, inner_moment)
+        _add_rows(data, response, weight, inner, inner_moment)
         left = 0.0
         for side in range(2):  # the exterior keeps what is not inside
             for j in range(d + 1):
@@ -171,12 +170,12 @@ def score_balls(
                 models[one, side, j] = part if side == 0 else whole_moment[j] - part
                 for k in range(j + 1):
                     gram[j, k] = inner[j, k] if side == 0 else whole[j, k] - inner[j, k]
-            _solve_ridge(loss, gram, models[one, side])
+            _solve_ridge(gram, models[one, side])
             for row in range(m):
                 if squared[row] <= limit:
                     weight[row] = data.weight[row] if side == 0 else 0.0
                 else:
                     weight[row] = 0.0 if side == 0 else outside[row]
-            left += _hard_loss(data, loss, tolerance, models[one, side], weight, work)
+            left += _hard_loss(data, loss, tolerance, base, models[one, side], weight, work)
         found[one, 0], found[one, 1] = limit, left
     return found, models

@@ -452,4 +452,5 @@ def look_up(
             value = coefficients[at, last, 0]
             for power in range(last - 1, -1, -1):
                 value = value * x + coefficients[at, power, 0]
-            panel[j], position[j], omega[j] = at, x, value
+            # rounding aside it is a probability; a large loss would make much of less than 0
+            panel[j], position[j], omega[j] = at, x, min(max(value, 0.0), 1.0)
