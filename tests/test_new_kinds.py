@@ -1,5 +1,6 @@
-"""Rates, and localities in a few columns with widths of their own, are one class each:
-explanations, exports, files, reports and drawings need no change for them.
+"""Rates in explanations, exports, files, reports and drawings; and that another target, or
+localities in a few columns with widths of their own, are one class each, of which nothing else is
+told.
 """
 
 from __future__ import annotations
@@ -45,23 +46,25 @@ from motlm.plotting import (
 )
 from motlm.report import render
 from motlm.routine import Answer
-from motlm.targets import TARGETS, Continuous
+from motlm.targets import TARGETS, Continuous, Rate
 
 mpl.use("Agg")
 
 QUICK = {"inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
 
 
-# -- rates -------------------------------------------------------------------------------------
+# -- a target of this file alone ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Rate(Continuous):
-    """Counts, coded as logarithms: a score is the logarithm of a rate, which is the answer."""
+class Counts(Continuous):
+    """Numbers coded as their logarithms: the answer is the exponential of a score, fitted by the
+    squared loss.
+    """
 
-    kind: ClassVar[str] = "rate"
+    kind: ClassVar[str] = "counts"
     score_name: ClassVar[str] = "D2"
-    score_label: ClassVar[str] = "log rate"
+    score_label: ClassVar[str] = "log count"
     scaled: ClassVar[bool] = False
     temperatures: ClassVar[tuple[float, ...]] = (1.0, 4.0)
     anchor: ClassVar[float] = 4.0
@@ -72,7 +75,7 @@ class Rate(Continuous):
     def counts(self, codes):
         return np.rint(np.exp(codes) - 0.5)
 
-    def tolerate(self, answers, codes, weight) -> Rate:
+    def tolerate(self, answers, codes, weight) -> Counts:
         return super().tolerate(answers, self.counts(codes), weight)
 
     def usual(self, mean_code):
@@ -110,8 +113,11 @@ class Rate(Continuous):
         return make_pipeline(StandardScaler(), PoissonRegressor(alpha=1e-6))
 
 
-class RateRegressor(LocalMixtureRegressor):
-    _target = Rate
+class CountsRegressor(LocalMixtureRegressor):
+    _targets = (Counts,)
+
+    def _learn_target(self, y, settings):
+        return Counts.learn(y)
 
 
 # -- localities in a few columns -----------------------------------------------------------------
@@ -221,7 +227,7 @@ class FewColumnsClassifier(FewColumnsMixin, LocalMixtureClassifier):
     pass
 
 
-class FewColumnsRate(FewColumnsMixin, RateRegressor):
+class FewColumnsCounts(FewColumnsMixin, CountsRegressor):
     pass
 
 
@@ -241,7 +247,7 @@ def make_rows(kind: str) -> tuple[pd.DataFrame, np.ndarray]:
     )
     inside = ((X["age"] - 32) / 9) ** 2 + ((X["km"] - 12) / 8) ** 2 < 1
     score = np.where(inside, 1.6 + 0.9 * X["size"], 0.4 - 0.7 * X["size"])
-    if kind == "rate":
+    if kind in ("rate", "counts"):
         return X, rng.poisson(np.exp(score)).astype(float)
     if kind == "label":
         return X, np.where(score > 0.8, "yes", "no")
@@ -249,13 +255,18 @@ def make_rows(kind: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 MODELS: dict[str, tuple[Callable[[], Any], str]] = {
-    "rate": (lambda: RateRegressor(2, **QUICK), "rate"),
-    "rate, mean": (lambda: RateRegressor(2, overlap="mean", **QUICK), "rate"),
+    "rate": (lambda: LocalMixtureRegressor(2, loss="poisson", **QUICK), "rate"),
+    "rate, mean": (
+        lambda: LocalMixtureRegressor(2, loss="tweedie", overlap="mean", **QUICK),
+        "rate",
+    ),
     "few columns": (lambda: FewColumnsRegressor(2, **QUICK), "number"),
-    "few columns, labels": (lambda: FewColumnsClassifier(2, **QUICK), "label"),
-    "rate in few columns": (lambda: FewColumnsRate(2, **QUICK), "rate"),
+    "few columns, labels": (lambda: FewColumnsClassifier(2, loss="zero-one", **QUICK), "label"),
+    "rate in few columns": (lambda: FewColumnsRegressor(2, loss="poisson", **QUICK), "rate"),
+    "counts": (lambda: CountsRegressor(2, **QUICK), "counts"),
+    "counts in few columns": (lambda: FewColumnsCounts(2, **QUICK), "counts"),
 }
-RATES = [name for name in MODELS if "rate" in name]
+RATES = [name for name, (_, kind) in MODELS.items() if kind in ("rate", "counts")]
 FEW = [name for name in MODELS if "few" in name]
 
 
@@ -272,10 +283,12 @@ def fitted(name: str) -> tuple[Any, pd.DataFrame, np.ndarray]:
 def model_of(name: str) -> tuple[Any, pd.DataFrame, np.ndarray]:
     """A fitted model; of rates with larger balls, so that local models contradict each other."""
     model, X, y = fitted(name)
-    if "rate" not in name:
+    if name not in RATES:
         return model, X, y
     mixture = model.mixture_
-    target = replace(mixture.target, residual_scale=0.1)
+    target = mixture.target
+    if isinstance(target, Counts):
+        target = replace(target, residual_scale=0.1)
     posterior = replace(mixture.posterior, radius_rate=mixture.posterior.radius_rate / 2.5)
     wider = replace(mixture.geometry, radius=radii(mixture.geometry, posterior))
     return with_mixture(model, target=target, posterior=posterior, geometry=wider), X, y
@@ -284,8 +297,8 @@ def model_of(name: str) -> tuple[Any, pd.DataFrame, np.ndarray]:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(GEOMETRIES, FewColumns.kind, FewColumns)
-    monkeypatch.setitem(TARGETS, Rate.kind, Rate)
-    for one in (RateRegressor, FewColumnsRegressor, FewColumnsClassifier, FewColumnsRate):
+    monkeypatch.setitem(TARGETS, Counts.kind, Counts)
+    for one in (CountsRegressor, FewColumnsRegressor, FewColumnsClassifier, FewColumnsCounts):
         monkeypatch.setitem(ESTIMATORS, one.__name__, one)
 
 
@@ -325,9 +338,9 @@ def test_localities_do_not_look_at_other_columns(name: str) -> None:
         np.testing.assert_array_equal(model.membership(X)[:, k], (gap**2).sum(axis=1) <= 1)
 
 
-@pytest.mark.parametrize("name", ["rate", "few columns", "few columns, labels"])
+@pytest.mark.parametrize("name", ["counts", "few columns", "few columns, labels"])
 def test_they_can_be_certified(name: str) -> None:
-    """With the loss of `Rate.error` and the centers of `FewColumns.freeze`."""
+    """With the loss of `Counts.error` and the centers of `FewColumns.freeze`."""
     make, kind = MODELS[name]
     X, y = make_rows(kind)
     X = X.drop(columns="same")
@@ -357,14 +370,19 @@ def test_contributions_add_up_to_the_score(name: str) -> None:
         assert row.score_label == target.score_label
 
 
-def test_explanations_of_rates_in_words() -> None:
-    model, X, _ = model_of("rate")
+@pytest.mark.parametrize("name", RATES)
+def test_explanations_of_rates_in_words(name: str) -> None:
+    """As factors, whose product with the base is the rate."""
+    model, X, _ = model_of(name)
     row = explain_local(model, X[:1])[0]
     text = str(row)
     assert f"row 0: {row.prediction:.4g}, decided by" in text
-    assert f"gives {row.prediction:.4g} (score {row.score:.4g})" in text
-    assert text.endswith(f"= {row.score:.4g}, the log rate")
-    assert "<p>Log rate " in row._repr_html_()
+    assert f"gives {row.prediction:.4g}\n" in text or row.contradicted
+    assert f"    {np.exp(row.base):.4g} at " in text
+    assert f"    x {row.factors['size']:.4g} for size = " in text
+    assert text.endswith(f"    = {row.prediction:.4g}")
+    assert np.exp(row.base) * math.prod(row.factors.values()) == pytest.approx(row.prediction)
+    assert "<p>Prediction " in row._repr_html_()
 
 
 @pytest.mark.parametrize("name", RATES)
@@ -396,7 +414,7 @@ class Logarithm(Rate):
 def test_an_impossible_rate_is_a_reason(kind: type[Rate], wanted: float) -> None:
     model, X, _ = model_of("rate")
     target = model.mixture_.target
-    other = kind(target.center, target.scale, target.residual_scale)
+    other = kind(target.center, target.loss_name, target.power)
     change = counterfactual(replace(model.mixture_, target=other), X.iloc[[0]], target=wanted)
     assert not change.found
     assert change.exact
@@ -470,9 +488,10 @@ def test_what_a_report_shows(name: str, tmp_path: Path) -> None:
     words = mixture.geometry.describe(mixture.inputs, mixture.posterior)
     assert [region["where"] for region in data["regions"]] == [*words, ""]
     assert all(f", {one}; its model is used for" in visible for one in words)
-    assert visible.count(f"<span>{mixture.target.score_label} = ") == 3
+    label = "prediction" if name in RATES else mixture.target.score_label
+    assert visible.count(f"<span>{label} = ") == 3
     assert visible.count("A positive score means") == (3 if "labels" in name else 0)
-    assert visible.count("The prediction is the exponential of this") == 3 * (name in RATES)
+    assert visible.count("The prediction is multiplied by the factor") == 3 * (name in RATES)
     shown = {row[0]: row[2] for row in data["rows"]["rows"]}
     assert list(shown.values()) == model.predict(X.iloc[list(shown)]).tolist()
 
@@ -527,6 +546,11 @@ def compare(model: Any, X: pd.DataFrame, found: Any, features: Any, is_rate: boo
     assert changed > 5
 
 
+def round_to(value: float) -> str:
+    """As the page shows numbers."""
+    return f"{float(f'{value:.4g}'):g}"
+
+
 @in_browser
 def test_what_a_person_reads_of_a_rate(tmp_path: Path) -> None:
     model, X, y = model_of("rate in few columns")
@@ -543,8 +567,11 @@ def test_what_a_person_reads_of_a_rate(tmp_path: Path) -> None:
     rate, unknown = open_pages([(page, script) for page in pages], tmp_path)
     usual = {one["name"]: one["usual"] for one in data_of(pages[0])["features"]}
     answer = float(model.predict(pd.DataFrame([usual]))[0])
-    assert rate["result"].startswith(f"{answer:.4g}".rstrip("0"))
-    assert re.search("Log rate .* at the .*; what each feature adds, to", rate["text"])
+    assert rate["result"].startswith(f"{round_to(answer)}, decided by")
+    row = explain_local(model, pd.DataFrame([usual]))[0]
+    shown = f"Prediction {round_to(np.exp(row.base))} at {row.reference}; what each feature"
+    assert f"{shown} multiplies it by, to {round_to(answer)}:featurevaluefactor" in rate["text"]
+    assert f"size{round_to(usual['size'])}{round_to(row.factors['size'])}" in rate["text"]
     assert "no score gives the answer -1." in rate["odd"]
     assert "NaN" not in rate["odd"]
     assert "The answers of this model are computed by a function that the page" in unknown["text"]
@@ -552,7 +579,7 @@ def test_what_a_person_reads_of_a_rate(tmp_path: Path) -> None:
 
 def plane(X: pd.DataFrame, y: Any) -> Any:
     """A rate of two columns."""
-    return RateRegressor(1, **QUICK).fit(X[["age", "size"]], y)
+    return LocalMixtureRegressor(1, loss="poisson", **QUICK).fit(X[["age", "size"]], y)
 
 
 def test_the_map_of_a_report_shows_answers(tmp_path: Path) -> None:
@@ -576,7 +603,7 @@ def test_drawings_show_answers() -> None:
     assert len(display.circles) == 1
     plt.close(display.figure_)
 
-    line = RateRegressor(1, **QUICK).fit(X[["size"]], y)
+    line = LocalMixtureRegressor(1, loss="poisson", **QUICK).fit(X[["size"]], y)
     drawn = RegressionDisplay.from_estimator(line, X[["size"]], y, grid_resolution=50)
     answers = line.predict(pd.DataFrame({"size": drawn.grid}))
     np.testing.assert_allclose(drawn.prediction, answers)

@@ -136,7 +136,14 @@
     let reference = "the average training row";
     if (now.used < 0) reference = "the centers of these localities";
     else if (now.used < n) reference = `the center of ${names[now.used]}`;
-    const rows = order.map(([name, value]) => [name, values[name], value, bar(value / most)]);
+    const rates = model.answer.link === "log"; // the exponential of a contribution is a factor
+    const rows = order.map(([name, value]) =>
+      [name, values[name], rates ? Math.exp(value) : value, bar(value / most)]);
+    if (rates) return [
+      paragraph(`Prediction ${show(answerOf(now.base))} at ${reference}; what each feature`
+        + ` multiplies it by, to ${show(now.prediction)}:`),
+      table(["feature", "value", "factor", ""], rows),
+    ];
     return [
       paragraph(`${label} ${show(now.base)} at ${reference}; what each feature adds, to`
         + ` ${show(now.score)}:`),
