@@ -20,7 +20,7 @@ LAYERS = {  # from the bottom to the top
     "fit": "problem learning checks warmup fitting",
     "uses of a mixture": "certificates files exports",
     "estimators": "estimators loading",
-    "readers": "tables explanations plotting report cli",
+    "readers": "tables explanations evaluation plotting report cli",
     "data": "datasets preprocessing baselines",
 }
 WIDE, HIGH, GAP, ROW, LEFT = 104, 30, 16, 74, 150

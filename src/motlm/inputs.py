@@ -55,7 +55,8 @@ class TableNotes:
     fill : mapping of str to float or str
         The value that replaces missing values of a column.
     calibration : tuple of float or None
-        Slope and intercept of the log-odds, by `decision_function`.
+        Of a classifier with the zero-one loss: slope and intercept of the log-odds, by the normal
+        quantile of `vote_proba`.
     exposure : str or None
         The column that tells how long, or how much, each row was observed.
     """

@@ -1,8 +1,9 @@
 """Calibrated probabilities of models with the zero-one loss.
 
 Theirs are overconfident: the loss does not ask for probabilities. On rows that were not used for
-fitting, the log-odds are fitted as slope * decision_function + intercept (Platt's scaling). Models
-with the log loss need no such step; docs/command-line.md has the figures.
+fitting, the log-odds are fitted as slope * margin + intercept (Platt's scaling), where the margin
+is the normal quantile of the posterior's vote. Models with the log loss have no such step;
+docs/command-line.md has the figures.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 from sklearn.linear_model import LogisticRegression
 
 from .._typing import AnyArray, Array
@@ -32,7 +33,7 @@ def calibrate(model: LocalMixture, X: Any, y: AnyArray) -> tuple[float, float] |
     positive = np.asarray(y == classes[1])
     if min(positive.sum(), (~positive).sum()) < _FEWEST:
         return None
-    found = LogisticRegression(C=1e6).fit(model.decision_function(X)[:, None], positive)
+    found = LogisticRegression(C=1e6).fit(_margins(model, X)[:, None], positive)
     slope, intercept = float(found.coef_[0, 0]), float(found.intercept_[0])
     return (slope, intercept) if slope > 0 else (0.0, float(logit(positive.mean())))
 
@@ -42,5 +43,11 @@ def probabilities(model: LocalMixture, X: Any, calibration: tuple[float, float] 
     if calibration is None:
         return np.asarray(model.predict_proba(X))
     slope, intercept = calibration
-    odds = slope * model.decision_function(X) + intercept
+    odds = slope * _margins(model, X) + intercept
     return np.column_stack([expit(-odds), expit(odds)])
+
+
+def _margins(model: Any, X: Any) -> Array:
+    """Normal quantiles of the votes, from the smaller one, which has more digits."""
+    negative, positive = model.vote_proba(X).T
+    return np.asarray(np.where(positive < negative, ndtri(positive), -ndtri(negative)))
