@@ -13,6 +13,7 @@ is missing, the example runs on made-up policies with the same columns, and says
 """
 
 # %%
+import logging
 import os
 from pathlib import Path
 
@@ -187,6 +188,7 @@ try:
 except ImportError:
     print("the package interpret is not installed: no EBM.")
 else:
+    logging.getLogger("interpret").setLevel(logging.WARNING)
     ebm = ExplainableBoostingRegressor(objective="poisson_deviance", outer_bags=4, n_jobs=1)
     ebm.fit(X, claims / years, sample_weight=years)
     rates["EBM"] = ebm.predict(X_test)

@@ -197,7 +197,7 @@ class LiftDisplay:
         years = np.ones(len(y)) if exposure is None else check_exposure(exposure, len(y))
         where = _bins(rate, years, n_bins) if groups is None else groups[0]
         found, where = np.unique(where, return_inverse=True)
-        total = np.bincount(where, weights=years)
+        total = np.asarray(np.bincount(where, weights=years), dtype=float)
         actual = np.bincount(where, weights=y) / total
         interval, name = _intervals(y, years, where, confidence)
         return cls(
