@@ -35,7 +35,7 @@ from .mixture import Mixture, mixture_of
 from .tables import plain
 from .targets import Rate
 
-__all__ = ["CalibrationBin", "ClassScore", "Evaluation", "Experience", "evaluate"]
+__all__ = ["Evaluation", "evaluate"]
 
 _BINS = 10  # of the calibration table, and of predicted rates
 
