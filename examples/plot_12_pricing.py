@@ -214,4 +214,4 @@ LiftDisplay.from_predictions(test["nclaims"], rates["boosting"], test["expo"])
 # %%
 # Actual over expected in each locality: is any group of clients priced too low?
 
-LiftDisplay.from_estimator(given, X_test, test["nclaims"], test["expo"], kind="locality")
+LiftDisplay.from_estimator(learned, X_test, test["nclaims"], test["expo"], kind="locality")

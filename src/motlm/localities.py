@@ -90,12 +90,12 @@ class LocalModel:
         >>> rng = np.random.default_rng(0)
         >>> age = rng.uniform(20, 60, size=3000)
         >>> X = np.column_stack([age, age > 50])
-        >>> claims = rng.poisson(np.exp(0.04 * (age - 40) - X[:, 1]))
-        >>> model = LocalMixtureRegressor(0, loss="poisson").fit(X, claims)
-        >>> for row in model.exterior_.factors(digits=2):
+        >>> claims = rng.poisson(np.exp(0.07 * (age - 40) - X[:, 1]))
+        >>> model = LocalMixtureRegressor(0, loss="poisson", random_state=0).fit(X, claims)
+        >>> for row in model.exterior_.factors(digits=1):
         ...     print(row["column"], row["reference"], row["text"])
-        x0 40.0 x 1.5 per 10
-        x1 None x 0.34
+        x0 40.0 x 2 per 10
+        x1 None x 0.4
         """
         if self.reference is None or self.step is None:
             raise InputTypeError(

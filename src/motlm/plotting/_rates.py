@@ -233,7 +233,8 @@ class LiftDisplay:
             self._draw_ratios(ax)
         if self.kind == "locality":
             share = self.exposure / self.exposure.sum()
-            labels = [f"{a}\n{b:.0%} of exposure" for a, b in zip(self.names, share, strict=True)]
+            shares = [f"{one:.0%}" if one >= 0.01 else "below 1%" for one in share]
+            labels = [f"{a}\n{b} of exposure" for a, b in zip(self.names, shares, strict=True)]
             ax.set_xlabel("model used")
         else:
             labels = self.names
