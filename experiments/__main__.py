@@ -12,7 +12,7 @@ from pathlib import Path
 
 from motlm.datasets import data_folder
 
-from . import certificates, copies, coverage, plan, tables
+from . import certificates, copies, coverage, losses, plan, tables
 from .methods import SYNTHETIC, is_redrawn
 from .run import complete
 from .store import PLACE, Key, Store
@@ -86,6 +86,7 @@ APART = {
     "coverage": (
         "coverage of the certificates where true risks are known, with controls that must fail"
     ),
+    "losses": "probabilities, rates and one linear model beside scikit-learn's",
 }
 FIGURE_TITLES = {
     "figure1": "a simple and a complex global model",
@@ -119,7 +120,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=(
             "table3 .. table10, verdicts, peers, figure1 .. figure11, or all (of these);"
-            " certificates, copies, coverage"
+            " certificates, copies, coverage, losses"
         ),
     )
     about.add_argument(
@@ -190,6 +191,8 @@ def _run_apart(
                 failed += certificates.main(
                     options.results, options.output, options.jobs, options.splits
                 )
+            elif name == "losses":
+                failed += losses.main(options.results, options.output, options.jobs, options.splits)
             elif name == "copies":
                 failed += copies.main(options.output, options.jobs, options.quick)
             else:

@@ -7,7 +7,7 @@ import numpy as np
 from ._typing import Array, ArrayLike
 from .errors import InputError
 
-__all__ = ["betting", "betting_reduction", "check_delta"]
+__all__ = ["betting", "betting_reduction", "check_delta", "is_below"]
 
 _STEPS = 200  # of halving; a dozen are needed
 _RESTS = np.geomspace(
@@ -68,6 +68,34 @@ def betting(losses: ArrayLike, delta: float) -> float:
         else:
             low = middle
     return high
+
+
+def is_below(losses: ArrayLike, mean: float, delta: float) -> bool:
+    """Whether a bet shows that the mean of losses in [0, 1] is below a number: it does so wrongly
+    with probability delta at most.
+
+    Parameters
+    ----------
+    losses : sequence of float in [0, 1]
+        In random order.
+    mean : float
+    delta : float
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.bounds import is_below
+    >>> losses = np.full(500, 0.1)
+    >>> is_below(losses, 0.2, 0.05), is_below(losses, 0.101, 0.05)
+    (True, False)
+    """
+    check_delta(delta)
+    x = np.asarray(losses, dtype=float)
+    return bool(_wins(x, mean, _bets(x, delta), delta))
 
 
 def betting_reduction(losses: ArrayLike, baseline: ArrayLike, delta: float) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import betaincinv, gammaincc, gammaln
 from scipy.stats import binom
 
-from ._betting import betting, betting_reduction, check_delta
+from ._betting import betting, betting_reduction, check_delta, is_below
 from ._typing import Array, ArrayLike
 from .errors import InputError
 
@@ -25,6 +25,7 @@ __all__ = [
     "catoni",
     "clopper_pearson",
     "conformal_rank",
+    "is_below",
     "pac_bayes_kl",
     "rows_needed",
     "xi",

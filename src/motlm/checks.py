@@ -198,12 +198,14 @@ class Settings:
 
     def prior_of(self, target: Target) -> Prior:
         """The prior given; else that of the paper for its zero-one loss, and one whose scales of
-        weights are learned for the others.
+        weights are learned for the others; log-odds may be far from 0.
         """
         if self.prior is not None:
             found: Prior = self.prior
             return found
-        return Prior(learn_scales=target.loss_name != "zero-one")
+        if target.loss_name == "zero-one":
+            return Prior()
+        return Prior(learn_scales=True, intercept_scale=2.0 if target.loss_name == "log" else 1.0)
 
     def sizes(self, points: Array | None, n_distinct: int, n_rows: int) -> list[int]:
         """The numbers of localities to try."""

@@ -252,7 +252,19 @@ def _keep(
         OVERLAPS[settings.overlap],
         provenance,
     )
-    return count_rows(mixture, table)
+    return count_rows(_balance(mixture, table), table)
+
+
+def _balance(mixture: Mixture, table: Table) -> Mixture:
+    """With scores shifted so that the answers on these rows add up to their targets, where the
+    target asks for it.
+    """
+    answers = np.concatenate([view.answer for view in mixture.views(table.X)])
+    shift = mixture.target.imbalance(answers, table.target, table.weight)
+    if shift == 0.0:
+        return mixture
+    intercept = mixture.posterior.intercept + shift
+    return replace(mixture, posterior=replace(mixture.posterior, intercept=intercept))
 
 
 def _check_found(found: Found, learning: Learning) -> None:

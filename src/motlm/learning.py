@@ -26,7 +26,7 @@ from .search import Search
 from .targets import Target
 from .watch import Watch
 
-__all__ = ["Found", "Learning", "Outcome", "choose", "is_futile"]
+__all__ = ["Found", "Learning", "Outcome", "choose", "choose_simplest", "is_futile"]
 
 PATIENCE = 2  # sizes without improvement before growth ends
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
@@ -59,6 +59,31 @@ class Outcome:
         return self.solutions[0].posterior.n_localities
 
 
+def choose_simplest(outcomes: Sequence[Outcome], weight: Array) -> Outcome:
+    """The simplest outcome that is not significantly worse on held-out rows than the best, by a
+    standard error of the paired difference: the fewest localities, and of these the lambda' nearest
+    to Bayes' rule, 1.
+    """
+
+    def order(outcome: Outcome) -> tuple[float, ...]:
+        away = abs(np.log(outcome.solutions[0].inverse_temperature))
+        return outcome.n_localities, away, outcome.solutions[0].inverse_temperature
+
+    best = max(outcomes, key=lambda outcome: outcome.merit)
+    alike = (one for one in sorted(outcomes, key=order) if _is_close(one, best, weight, 1.0))
+    return next(alike, best)
+
+
+def _is_close(outcome: Outcome, best: Outcome, weight: Array, standard_errors: float) -> bool:
+    """Whether it is worse than the best by at most so many standard errors."""
+    share = np.asarray(weight, dtype=float) / float(weight.sum())
+    gap = outcome.losses - best.losses
+    gap /= power_of_two(gap)  # the sign below is the same, and squares do not overflow
+    mean = float(share @ gap)
+    error = np.sqrt(len(gap) / (len(gap) - 1) * float(share**2 @ (gap - mean) ** 2))
+    return bool(mean <= standard_errors * error)
+
+
 def choose(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: float) -> Outcome:
     """Of the number of localities that does best on held-out rows, the smallest lambda that is not
     significantly worse on them than the best.
@@ -80,14 +105,9 @@ def choose(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
         best = max(outcomes, key=lambda outcome: outcome.merit)
     if weight is None or len(weight) < 2:
         return best
-    share = np.asarray(weight, dtype=float) / float(weight.sum())
     alike = [outcome for outcome in outcomes if outcome.n_localities == best.n_localities]
     for outcome in sorted(alike, key=lambda outcome: outcome.solutions[0].inverse_temperature):
-        gap = outcome.losses - best.losses
-        gap /= power_of_two(gap)  # the sign below is the same, and squares do not overflow
-        mean = float(share @ gap)
-        error = np.sqrt(len(gap) / (len(gap) - 1) * float(share**2 @ (gap - mean) ** 2))
-        if mean <= standard_errors * error:
+        if _is_close(outcome, best, weight, standard_errors):
             return outcome
     return best
 
@@ -159,7 +179,10 @@ class Learning:
                     problem, held, sizes = part
         outcomes = self._explore(problem, held, sizes, temperatures)
         weight = None if held is None else held.weight
-        best = choose(outcomes, weight, self.target.standard_errors)
+        if weight is not None and len(weight) > 1 and self.target.loss.likelihood:
+            best = choose_simplest(outcomes, weight)
+        else:
+            best = choose(outcomes, weight, self.target.standard_errors)
         if self.watch.over() and problem is not whole:
             return self._finish(problem, best.solutions)
         seeds = best.solutions[:1]  # what was chosen, if on these rows

@@ -303,9 +303,9 @@ class Prior:
     intercept, intercept_scale : float or array, (n_localities + 1,), default=0.0 and 1.0
         Mean and standard deviation of the intercept.
     learn_scales : bool, default=False
-        Whether the scales of weights and intercepts are learned in place of those given: one for
-        the exterior and one for all localities, the best ones for their posteriors. Then many
-        columns need no other brake.
+        Whether the scales of the weights are learned in place of those given: one for the exterior
+        and one for all localities, the best ones for their posteriors. Then many columns need no
+        other brake.
 
     Examples
     --------
@@ -424,25 +424,20 @@ def settle_scales(prior: Prior, posterior: Posterior) -> tuple[Prior, float]:
     ...     np.empty((0, 2)), none, none, none, coef, 0.1 * one, 0.2 * one, 0.1 * one
     ... )
     >>> prior, price = settle_scales(Prior(learn_scales=True).expand(0, 2), posterior)
-    >>> prior.coef_scale.round(3), prior.intercept_scale.round(3), round(price, 2)
-    (array([0.312]), array([0.221]), 6.59)
+    >>> prior.coef_scale.round(3), round(price, 2)
+    (array([0.312]), 3.3)
     """
     if not prior.learn_scales:
         return prior, 0.0
-    n, made, price = posterior.n_localities, {}, 0.0
-    groups = [slice(0, n), slice(n, n + 1)] if n else [slice(0, 1)]
-    for name in ("coef", "intercept"):
-        mean, scale = getattr(posterior, name), getattr(posterior, f"{name}_scale")
-        gap = (mean - np.asarray(getattr(prior, name))).reshape(n + 1, -1)
-        scales = np.array(getattr(prior, f"{name}_scale"), dtype=float)
-        for models in groups:
-            if not gap.shape[1]:
-                continue
-            best = np.sqrt(np.mean(gap[models] ** 2 + scale[models, None] ** 2))
+    n, price = posterior.n_localities, 0.0
+    gap = posterior.coef - np.asarray(prior.coef)
+    scales = np.array(prior.coef_scale, dtype=float)
+    for models in [slice(0, n), slice(n, n + 1)] if n else [slice(0, 1)]:
+        if gap.shape[1]:
+            best = np.sqrt(np.mean(gap[models] ** 2 + posterior.coef_scale[models, None] ** 2))
             scales[models] = _GRID[np.abs(np.log(_GRID / best)).argmin()]
             price += np.log(len(_GRID))
-        made[f"{name}_scale"] = scales
-    return replace(prior, learn_scales=False, **made), float(price)
+    return replace(prior, learn_scales=False, coef_scale=scales), float(price)
 
 
 def _keep(fields_of: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:

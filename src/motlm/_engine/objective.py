@@ -68,7 +68,7 @@ class Setup(NamedTuple):
     n_coordinates: int
     d: int  # features
     heavy: bool
-    learned_scales: bool  # whether the prior scales of weights and intercepts are the best ones
+    learned_scales: bool  # whether the prior scales of the weights are the best ones
     most: float  # largest scale of a solved model
     block: int  # rows whose sums are taken before they are added to the others
     fine: Fineness
@@ -227,7 +227,7 @@ def kl_and_partials(setup: Setup, full: Array, partials: Array) -> float:
         if part == 2:
             width, first, spread = 1, coef_scale + n + 1, coef_scale + 2 * (n + 1)
         scales = prior[spread : spread + count].copy()
-        if part > 0 and setup.learned_scales:  # at the best ones their own partials are 0
+        if part == 1 and setup.learned_scales:  # at the best ones their own partials are 0
             last = first + count * width
             prior_scales(
                 full[first:last].reshape(count, width), full[spread : spread + count],

@@ -549,23 +549,18 @@ def solve_models(
     """The models of `solve_given` for the prior scales; where these are learned, for the best ones
     of them, which are found from above.
     """
-    coef_scale, intercept_scale = prior.coef_scale.copy(), prior.intercept_scale.copy()
-    before = np.empty(2 * (n + 1))
+    coef_scale, before = prior.coef_scale.copy(), np.empty(n + 1)
     for _ in range(_ROUNDS if learned else 1):
-        given = Models(prior.center, prior.coef, coef_scale, prior.intercept, intercept_scale)
+        given = Models(prior.center, prior.coef, coef_scale, prior.intercept, prior.intercept_scale)
         solve_given(moments.copy() if learned else moments, n, d, twice, given, most, models)
         if not learned:
             return
-        before[: n + 1], before[n + 1 :] = coef_scale, intercept_scale
+        for i in range(n + 1):
+            before[i] = coef_scale[i]
         prior_scales(models.coef, models.coef_scale, prior.coef, prior.coef_scale, True, coef_scale)
-        prior_scales(
-            models.intercept.reshape(n + 1, 1), models.intercept_scale,
-            prior.intercept.reshape(n + 1, 1), prior.intercept_scale, True, intercept_scale,
-        )  # fmt: skip
         moved = 0.0
         for i in range(n + 1):
             moved = max(moved, abs(math.log(coef_scale[i] / before[i])))
-            moved = max(moved, abs(math.log(intercept_scale[i] / before[n + 1 + i])))
         if moved < _SETTLED:
             return
 

@@ -10,6 +10,7 @@ from ._deprecated import certify_without_split as certify_without_split
 from ._deprecated import whole_sample as whole_sample
 from ._in_sample import audit_in_sample, certify_in_sample, draw_in_sample
 from ._issue import Certified
+from ._rates import RateCertificate, RateStatement, audit_rates, certify_rates, ratio_interval
 from ._standing import Standing, standing
 from ._statements import Certificate, Ledger, Statement
 from ._verify import prediction_interval, verify
@@ -21,14 +22,19 @@ __all__ = [
     "Certified",
     "Check",
     "Ledger",
+    "RateCertificate",
+    "RateStatement",
     "Standing",
     "Statement",
     "audit",
     "audit_in_sample",
+    "audit_rates",
     "certify",
     "certify_in_sample",
+    "certify_rates",
     "draw_in_sample",
     "prediction_interval",
+    "ratio_interval",
     "split",
     "standing",
     "verify",

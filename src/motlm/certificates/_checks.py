@@ -15,7 +15,7 @@ from .._typing import AnyArray, Array
 from ..errors import CertificateError, InputError, InputTypeError, MotlmWarning
 from ..frames import is_missing
 from ..mixture import Mixture
-from ..targets import Target
+from ..targets import RATE_LOSSES, Rate, Target
 
 __all__ = [
     "check_labels",
@@ -48,7 +48,16 @@ def check_numbers(delta: Any, coverage: Any, random_state: Any) -> tuple[float, 
 
 
 def check_task(model: Any) -> bool:
-    """Whether it is a classifier; an error for what is not a regressor either."""
+    """Whether it is a classifier; an error for what is not a regressor either, and for models of
+    rates, whose certificates are of another kind.
+    """
+    mixture = model if isinstance(model, Mixture) else vars(model).get("mixture_")
+    rates = mixture is not None and isinstance(mixture.target, Rate)
+    if rates or (getattr(model, "loss", None) in RATE_LOSSES and hasattr(model, "n_localities")):
+        raise CertificateError(
+            "a model of rates has no share of errors to certify.",
+            "Use certify_rates or audit_rates: actual over expected, and deviances.",
+        )
     if isinstance(model, Mixture):
         return model.target.task == "classification"
     if not (is_classifier(model) or is_regressor(model)):

@@ -26,7 +26,7 @@ from ..problem import Table
 from ..units import Units
 from . import _distributions as distributions
 from ._checklist import checks_in_sample
-from ._checks import check_labels, check_numbers, read_targets
+from ._checks import check_labels, check_numbers, check_task, read_targets
 from ._distributions import Draw, UnionRisk
 from ._guards import note_order, refuse_weights
 from ._issue import ISSUER, Certified, warn_notes
@@ -313,6 +313,7 @@ def _check_estimator(estimator: Any, X: Any, reference: float) -> None:
             f"certify_in_sample needs a motlm estimator; got a {type(estimator).__name__}.",
             "Use audit_in_sample." if isinstance(estimator, Mixture) else "Use certify.",
         )
+    check_task(estimator)
     if has_text(X):
         raise CertificateError(
             "X has columns of text, whose levels would be taken from the rows used for fitting.",
