@@ -198,7 +198,8 @@ def test_a_rate_with_exposures(folder: Path, tmp_path: Path) -> None:
     assert "rate of 'claims' per 'years' (poisson loss)" in printed.stderr
     score = own.score(rows.iloc[sealed], frame["claims"][sealed], exposure=frame["years"][sealed])
     assert f"D2 on 180 sealed rows: {score:.4g}" in printed.stdout
-    assert "no certificate: there is none for rates yet" in printed.stdout
+    assert "- Actual over expected: " in printed.stdout
+    assert "If claims are Poisson" in printed.stdout
     assert json.loads(run(*base, "--json").stdout)["D2"] == pytest.approx(score)
 
 
@@ -230,7 +231,11 @@ def test_predictions_of_a_rate(folder: Path, tmp_path: Path) -> None:
 
 def test_other_commands_on_a_rate(folder: Path, tmp_path: Path) -> None:
     later = folder / "later.csv"
-    assert "no certificate for rates yet" in last_line("certify", folder / "rate.json", later)
+    printed = run("certify", folder / "rate.json", later).stdout
+    assert "Actual over expected" in printed
+    found = json.loads(run("certify", folder / "rate.json", later, "--json").stdout)
+    assert found["ratios"][0]["n_rows"] == found["n_rows"]
+    assert "leave --save out" in last_line("certify", folder / "rate.json", later, "--save")
     done = run("report", folder / "rate.json", later, "-o", tmp_path / "r.html", "--json")
     frame = policies(400, 1)
     model = library.load(folder / "rate.json")

@@ -10,21 +10,23 @@ from typing import Any
 
 import click
 
-from ..certificates import audit
+from ..certificates import audit, audit_rates
 from ..errors import UnknownCategoryWarning
 from ..estimators import LocalMixture
 from ..targets import Rate
 from ._errors import CommandError, ignore_warnings, show, show_message
-from ._models import load_model, open_source, outcomes_for, rows_for, source_rows
+from ._models import exposure_for, load_model, open_source, outcomes_for, rows_for, source_rows
 from ._options import (
     data_argument,
     delta_option,
+    exposure_option,
     force_option,
     json_option,
     model_argument,
     population_option,
     target_option,
 )
+from ._output import echo_json
 
 __all__ = ["certify"]
 
@@ -36,6 +38,7 @@ class _Options:
     model_path: Path
     data: Path
     target: str | None
+    exposure: str | None
     delta: float
     population: str
     save: bool
@@ -47,6 +50,7 @@ class _Options:
 @model_argument
 @data_argument
 @target_option
+@exposure_option
 @delta_option
 @population_option
 @click.option("--save", is_flag=True, help="Put the certificate into the model file.")
@@ -64,13 +68,22 @@ def certify(**given: Any) -> None:
         raise CommandError(
             f"{options.model_path} has a certificate already; give --force to replace it."
         )
-    if isinstance(model.mixture_.target, Rate):
-        raise CommandError("there is no certificate for rates yet; motlm evaluate measures them.")
+    rates = isinstance(model.mixture_.target, Rate)
+    if rates and options.save:
+        raise CommandError("model files do not hold certificates of rates; leave --save out.")
     source = open_source(options.data)
     text = source_rows(source)
     y, _ = outcomes_for(model, text, options.target)
     X, _ = rows_for(model, text, source.name)
+    exposure = exposure_for(model, text, options.exposure)
     with ignore_warnings(*_unknown_categories(model, X)):  # rows_for has noted them
+        if rates:
+            found = audit_rates(model, X, y, exposure=exposure, delta=options.delta)
+            if options.as_json:
+                echo_json(found.to_dict())
+            else:
+                show(str(found))
+            return
         certificate = audit(model, X, y, delta=options.delta, population=options.population)
     if options.save:
         model.certificate_ = certificate

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import AnyArray, Array
-from ..certificates import DEFAULT_SEALED, Certificate, certify
+from ..certificates import DEFAULT_SEALED, Certificate, audit_rates, certify
 from ..estimators import LocalMixture
 from ..explanations import explain_global
 from ..inputs import Columns, TableNotes
@@ -266,7 +266,7 @@ def _fit(options: _Options, prepared: Prepared) -> _Fitted:
 def _no_certificate(prepared: Prepared) -> str:
     """Why there is none, or ""."""
     if prepared.task == RATE:
-        return "there is none for rates yet"
+        return "rates have one of their own"
     return "" if prepared.weight is None else "it needs rows without weights"
 
 
@@ -349,7 +349,12 @@ def _show(options: _Options, fitted: _Fitted, prepared: Prepared) -> None:
             " --points clients.csv gives typical cases"
         )
     show(f"\n{name} on {len(fitted.y)} sealed rows: {score:.4g}")
-    if fitted.certificate is None:
+    if prepared.task == RATE:
+        found = audit_rates(
+            model, fitted.X, fitted.y, exposure=fitted.exposure, delta=options.delta
+        )
+        show(str(found))
+    elif fitted.certificate is None:
         show(f"no certificate: {_no_certificate(prepared)}")
     else:
         show(fitted.certificate.headline.sentence)
