@@ -799,6 +799,9 @@ def test_exposures_of_other_shapes() -> None:
         rated("poisson", 0).fit(X, y, exposure="a year")
     with pytest.raises(InputError, match="exposure_val comes with X_val and y_val; got it alone"):
         rated("poisson", 0).fit(X, y, exposure=years, exposure_val=years)
+    years[7], y[7] = 1e-320, 1.0
+    with pytest.raises(InputError, match="y contains infinity: column 'y', row 7"):
+        rated("poisson", 0).fit(X, y, exposure=years)
 
 
 @pytest.mark.parametrize(

@@ -354,7 +354,8 @@ def per_exposure(y: Any, exposure: Any, sample_weight: Any, what: str) -> tuple[
     counts = Continuous().code(y, "y")
     observed = check_exposure(exposure, len(counts), what)
     weight = observed if sample_weight is None else observed * check_weights(sample_weight, counts)
-    return counts / observed, weight
+    with np.errstate(over="ignore"):  # beyond the range of floats: an infinity, refused
+        return counts / observed, weight
 
 
 def list_numbers(values: Any) -> str:

@@ -78,6 +78,7 @@ def _classifiers() -> dict[str, Any]:
             (y == "ja").astype(int), n_localities=1, coef_scale="unit", loss="zero-one"
         ),
         "linear": fit(n_localities=0, prior=Prior(coef_scale=0.5)),
+        "weights of classes": fit(n_localities=0, class_weight={"ja": 2.0, "nein": 0.5}),
         "given": fit(points_of_interest=POINTS, overlap="mean"),
         "not standardized": fit(points_of_interest=POINTS, standardize=False),
     }
@@ -106,6 +107,8 @@ def _regressors() -> dict[str, Any]:
         "regressor, mean": fit(n_localities=2, overlap="mean"),
         "regressor, given": fit(points_of_interest=POINTS),
         "regressor, linear": fit(n_localities=0),
+        "poisson": fit(n_localities=1, loss="poisson", inverse_temperature=1.0),
+        "tweedie": fit(n_localities=1, loss="tweedie", power=1.2, overlap="mean"),
     }
     certified = fit(n_localities=1)
     fresh, _ = rows_and_labels(40, 3)
@@ -121,7 +124,9 @@ def _tables() -> dict[str, Any]:
     model.certificate_ = audit(model, *frame(60, 5))
     given = LocalMixtureRegressor(**QUICK, points_of_interest=X[:2]).fit(X, X["a"] ** 2)
     given.table_ = TableNotes("loss", None, {}, None)
-    return {"table": model, "table, given": given}
+    rate = LocalMixtureRegressor(**QUICK, n_localities=0, loss="gamma").fit(X, np.exp(X["a"]))
+    rate.table_ = TableNotes("loss", None, {}, None, "years")
+    return {"table": model, "table, given": given, "table, rates": rate}
 
 
 @cache
@@ -133,6 +138,6 @@ def models() -> tuple[Base, ...]:
         for name, model in fitted().items():
             path = model.save(Path(folder) / "model.json")
             made.append(Base(name, path.read_text(encoding="utf-8")))
-    old = [*FIXTURES.glob("model_schema_*.json"), *(FIXTURES / "schema2").glob("*.json")]
+    old = [*FIXTURES.glob("[mr]*_schema_*.json"), *(FIXTURES / "schema2").glob("*.json")]
     old = sorted(path for path in old if ".expected" not in path.name)
     return (*made, *(Base(path.stem, path.read_text(encoding="utf-8")) for path in old))

@@ -15,6 +15,7 @@ import pandas as pd
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
 from motlm.errors import MotlmError
 from motlm.explanations import explain_local
+from motlm.targets import RATE_LOSSES
 
 from . import values
 from .chance import Chance
@@ -46,9 +47,12 @@ _OWN: dict[bool, dict[str, tuple[Any, ...]]] = {
         "loss": ("zero-one", "zero-one", "x"),
         "coef_scale": ("unit", "x"),
         "combine": ("any", "x"),
-        "class_weight": ("balanced", {"a": -1.0}, "x"),
+        "class_weight": (
+            *("balanced", "x", {0: 3.0}, {0: 1e-300, 1: 1e100}, {0: 1e-30}, {1: 0.0}),
+            *({0: -1.0}, {0: np.nan}, {"a": 1.0}, {1: 1e300}, {0: 10**400}),
+        ),
     },
-    False: {"loss": ("poisson", "gamma", "tweedie", "x"), "power": (1.2, 2.0, "x")},
+    False: {"loss": ("squared", "poisson", "gamma", "x"), "power": (1.0001, 1.9999, 2.0, "x")},
 }
 _PRIORS = ("coef_scale", "intercept_scale", "radius_shape", "radius_rate", "center_scale", "coef")
 _KINDS: tuple[Any, ...] = (
@@ -81,7 +85,13 @@ class Fit:
         self.X: Any = rng.normal(size=(n, d))
         self.y: Any = rng.permutation(np.arange(n) % 2) if self.classify else rng.normal(size=n)
         self.weight: Any = None
-        chance.note(f"{'labels' if self.classify else 'numbers'}, {n} rows of {d} columns")
+        self.exposure: Any = None
+        kind = "labels" if self.classify else "numbers"
+        if not self.classify and chance.likely(0.5):
+            kind = self.parameters["loss"] = chance.pick(RATE_LOSSES)
+            self.parameters["inverse_temperature"] = 1.0
+            self.y = rng.gamma(2.0, size=n) if kind == "gamma" else 1.0 * rng.poisson(1.5, size=n)
+        chance.note(f"{kind}, {n} rows of {d} columns")
 
     def estimator(self, **more: Any) -> Any:
         made = LocalMixtureClassifier if self.classify else LocalMixtureRegressor
@@ -125,7 +135,8 @@ def _rows(chance: Chance, fit: Fit) -> None:
     elif what == "steps":
         fit.X = np.round(fit.X)
     elif what == "twice":
-        fit.X, fit.y, fit.weight = np.tile(fit.X, (2, 1)), np.tile(fit.y, 2), None
+        fit.X, fit.y = np.tile(fit.X, (2, 1)), np.tile(fit.y, 2)
+        fit.weight = fit.exposure = None
     else:
         far = {"one far": 1e6, "nan": np.nan, "inf": -np.inf, "huge one": 1.7e308}
         fit.X[i, j] = far[what]
@@ -145,6 +156,7 @@ def _target(chance: Chance, fit: Fit) -> None:
 
 
 def _weights(chance: Chance, fit: Fit) -> None:
+    """Of the rows, or their exposures."""
     what = chance.pick(("one", "spread", "scale", "zero", "negative", "few", "nan", "short"))
     n = len(fit.X)
     weight = np.ones(n)
@@ -160,7 +172,12 @@ def _weights(chance: Chance, fit: Fit) -> None:
         weight[1:] = 0.0
     elif what in ("negative", "nan"):
         weight[0] = -1.0 if what == "negative" else np.nan
-    fit.weight = weight[:-1] if what == "short" else weight
+    made = weight[:-1] if what == "short" else weight
+    if not fit.classify and chance.likely(0.4):
+        chance.note("as exposures")
+        fit.exposure = made
+    else:
+        fit.weight = made
 
 
 def _parameter(chance: Chance, fit: Fit) -> None:
@@ -215,7 +232,8 @@ def _kind(chance: Chance, fit: Fit) -> None:
 
 
 def attempt(chance: Chance, folder: Path) -> str:
-    fit = hostile_fit(chance)
+    with np.errstate(all="ignore"):
+        fit = hostile_fit(chance)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)
@@ -239,9 +257,9 @@ def _fitted(fit: Fit, **more: Any) -> Any:
     parameters = fit.parameters
     if isinstance(parameters.get("prior"), dict):
         more = {**more, "prior": Prior(**parameters["prior"])}
-    if fit.weight is None:
-        return fit.estimator(**more).fit(fit.X, fit.y)
-    return fit.estimator(**more).fit(fit.X, fit.y, sample_weight=fit.weight)
+    given = {"sample_weight": fit.weight, "exposure": fit.exposure}
+    given = {name: one for name, one in given.items() if one is not None}
+    return fit.estimator(**more).fit(fit.X, fit.y, **given)
 
 
 def _check(model: Any, fit: Fit) -> None:
@@ -252,8 +270,12 @@ def _check(model: Any, fit: Fit) -> None:
         shares = model.predict_proba(fit.X)
         if not ((shares >= 0) & (shares <= 1)).all() or not np.allclose(shares.sum(axis=1), 1.0):
             raise Broken(f"probabilities {shares}")
+        if (model.classes_[shares.argmax(axis=1)] != answers).any():
+            raise Broken(f"answers {answers} with probabilities {shares}")
     elif not np.isfinite(answers).all():
         raise Broken(f"predictions {answers}")
+    elif model.loss != "squared" and (answers < 0).any():
+        raise Broken(f"rates {answers}")
     explain_local(model, fit.X)
 
 
