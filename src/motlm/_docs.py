@@ -50,7 +50,7 @@ PARAMETERS = """
     warm_start : bool, default=False
         Whether to go on from the model of the last fit: its localities, number and
         `inverse_temperature_` (balls are added or dropped where n_localities has changed) are
-        searched on, without looking for others.{coef_scale}
+        searched on, without looking for others.{loss}{coef_scale}
     overlap : "nearest" or "mean", default="nearest"
         Which of several applicable local models is used: that of the nearest center, or all, by
         the mean of their scores. `set_params` changes it without another fit.
@@ -59,7 +59,7 @@ PARAMETERS = """
         that. Everything is reported in the user's units all the same. `Units.of_rows` takes means
         and deviations from other rows, as a certificate without a split needs them.
     prior : Prior, default=None
-        Prior distributions, in standardized units; None for the paper's.
+        Prior distributions, in standardized units. ``Prior()`` is the paper's. None: {prior}.
     handle_unknown : "warn", "ignore" or "error", default="warn"
         What to do with a category that fit did not see: take it as the training average, with a
         warning or without one, or refuse it.
@@ -128,16 +128,29 @@ CLASSIFIER = (
     + PARAMETERS.format(
         auto=list_numbers(Binary(np.empty(2)).temperatures),
         which=(
-            "the smallest that is not significantly worse on held-out rows"
-            "\n        than the best (by a standard error of the difference)"
+            "the one nearest to 1 that is not significantly worse on"
+            "\n        held-out rows than the best (by a standard error of the difference; with the"
+            " zero-one loss\n        the smallest such one)"
         ),
+        prior=(
+            "the scales of the weights\n        are learned (``Prior(learn_scales=True)``); with"
+            " the zero-one loss the paper's"
+        ),
+        loss="""
+    loss : "log" or "zero-one", default="log"
+        What is minimized. With the log loss scores are log-odds, and n_localities and
+        inverse_temperature are chosen by the log loss of held-out rows: the simplest model that is
+        not significantly worse than the best. "zero-one" is the paper's.
+    class_weight : "balanced", dict or None, default=None
+        Weights of the labels, as in scikit-learn; "balanced" gives each label the same weight in
+        all. Probabilities are then those of rows so weighted.""",
         coef_scale="""
     coef_scale : "free" or "unit", default="free"
-        Whether the posterior scale of the weights is learned, or fixed at 1 as in the paper. Free
-        has the lower minimum.
+        Whether the posterior scale of the weights is learned, or, with the zero-one loss, fixed at
+        1 as in the paper. Free has the lower minimum.
     combine : "sum" or "any", default="sum"
         The loss of a row to which several models apply: the sum of theirs, as in the paper, or the
-        probability that any of them errs, which is never more.""",
+        probability that any of them errs, which is never more, for the zero-one loss.""",
         units="",
         bound="Catoni's bound on the risk",
     )
@@ -146,7 +159,14 @@ CLASSIFIER = (
 
 """
     + OBJECTIVE
-    + r"""    It is the zero-one loss, with labels -1 and +1:
+    + r"""    With labels -1 and +1 the log loss is bounded by
+
+    .. math::
+
+        \ell_i(x, y) = \ln(1 + e^{-\xi}) + (\xi - y \, m_i) / 2, \qquad
+        \xi = \sqrt{m_i^2 + v_i},
+
+    (Jaakkola and Jordan), with equality where :math:`v_i = 0`, and the zero-one loss is
 
     .. math::
 
@@ -183,6 +203,15 @@ REGRESSOR = (
     + PARAMETERS.format(
         auto=list_numbers(Continuous.temperatures),
         which="the one that predicts held-out rows best",
+        prior="the scales of the weights\n        are learned (``Prior(learn_scales=True)``)",
+        loss="""
+    loss : "squared", "poisson", "gamma" or "tweedie", default="squared"
+        What is minimized. The others are of rates: numbers of at least 0 (above 0 for "gamma") of
+        which scores are the logarithm of the mean, with `exposure` in fit. They try
+        inverse_temperature 0.5, 1, 2 and 4, and choose the simplest model that is not
+        significantly worse on held-out rows than the best.
+    power : float, default=1.5
+        Of loss="tweedie", between 1 and 2: the variance goes like this power of the mean.""",
         coef_scale="",
         units=(
             ", in squared units of the"
@@ -191,17 +220,23 @@ REGRESSOR = (
         bound="the objective, which needs one\n        inverse_temperature",
     )
     + r"""    target_scale_ : float
-        Standard deviation of the target, by which it was divided inside.
+        Standard deviation of the target, by which it was divided inside; 1 for rates.
     residual_scale_ : float
-        Root mean squared error of the predictions on the training rows.
+        Root mean squared error of the predictions on the training rows; for rates a quarter of the
+        mean rate. Predictions of local models that differ by more contradict each other.
 
 """
     + OBJECTIVE
-    + r"""    It is the squared loss, of the standardized target:
+    + r"""    The squared loss is that of the standardized target, the others of rates divided
+    by their mean (p is `power`):
 
     .. math::
 
-        \ell_i(x, y) = E (s_i - y)^2 = (m_i - y)^2 + v_i.
+        \ell_i(x, y) &= E (s_i - y)^2 = (m_i - y)^2 + v_i, \\
+        \ell_i(x, y) &= e^{m_i + v_i / 2} - y \, m_i \quad \text{(Poisson)}, \\
+        \ell_i(x, y) &= y \, e^{-m_i + v_i / 2} + m_i \quad \text{(Gamma)}, \\
+        \ell_i(x, y) &= \frac{e^{(2-p) m_i + (2-p)^2 v_i / 2}}{2 - p}
+        - y \, \frac{e^{(1-p) m_i + (1-p)^2 v_i / 2}}{1 - p} \quad \text{(Tweedie)}.
 
     `predict` uses one model for each row: of the balls that contain it (distance at most `radius`)
     that of the nearest center, or, where none does, the exterior model. With ``overlap="mean"`` it
