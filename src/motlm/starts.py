@@ -86,6 +86,7 @@ def place_at_rows(
     share = rng.uniform(0.05, 0.5, size=n)
     outside = np.ones(len(rows), dtype=bool)
     radius, coef, intercept = np.ones(n), np.zeros((n + 1, d)), np.zeros(n + 1)
+    working = _from_nothing(objective)
     late = n
     for i in range(n):
         if i and stop():
@@ -95,8 +96,8 @@ def place_at_rows(
         radius[i] = min(max(found, SMALLEST_START), LARGEST_START)
         inside = distance[i] <= radius[i]
         outside &= ~inside
-        coef[i], intercept[i] = _ridge(objective, inside)
-    coef[n], intercept[n] = _ridge(objective, outside)
+        coef[i], intercept[i] = _ridge(objective, working, inside)
+    coef[n], intercept[n] = _ridge(objective, working, outside)
     coef[late:n], intercept[late:n] = coef[n], intercept[n]
     return Posterior(
         **placed,
@@ -122,7 +123,8 @@ def _models(coef: Array, intercept: Array, unit_scale: bool, start: float) -> di
 def one_model(objective: Objective, unit_scale: bool) -> Posterior:
     """No locality: a ridge model of all rows."""
     rows = objective.rows
-    coef, intercept = _ridge(objective, np.ones(len(rows), dtype=bool))
+    every = np.ones(len(rows), dtype=bool)
+    coef, intercept = _ridge(objective, _from_nothing(objective), every)
     nothing = np.empty(0)
     return Posterior(
         center=np.empty((0, rows.coordinates.shape[1])),
@@ -344,15 +346,23 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     return replace(posterior, **fields)
 
 
-def _ridge(objective: Objective, chosen: Booleans) -> tuple[Array, float]:
-    """Weighted ridge regression of the target on the chosen rows; 0 where there are none."""
-    from ._engine.screening import fit_ridge
-
+def _from_nothing(objective: Objective) -> tuple[Array, Array]:
+    """What a model aims at where all scores are 0, and the weights of the rows in it."""
     rows = objective.rows
     response, curvature = objective.loss.working(
         np.asarray(rows.target, float), np.zeros(len(rows))
     )
-    model = fit_ridge(rows.data, response, np.where(chosen, rows.weight * curvature, 0.0))
+    return response, rows.weight * curvature
+
+
+def _ridge(
+    objective: Objective, working: tuple[Array, Array], chosen: Booleans
+) -> tuple[Array, float]:
+    """Weighted ridge regression on the chosen rows; 0 where there are none."""
+    from ._engine.screening import fit_ridge
+
+    response, weight = working
+    model = fit_ridge(objective.rows.data, response, np.where(chosen, weight, 0.0))
     return np.asarray(model[:-1]), float(model[-1])
 
 
