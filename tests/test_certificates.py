@@ -9,6 +9,7 @@ import pickle
 import warnings
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -468,9 +469,8 @@ def test_frames_with_categories(rng: np.random.Generator) -> None:
     y = np.where(frame["a"] + (frame["b"] == "x") + 0.3 * rng.normal(size=400) > 0.5, "bad", "good")
     more = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(["x", "y"], 300)})
     spend = {"hold-out": 0.04, "ambiguity": 0.01}
-    model, certificate = certify(
-        LocalMixtureClassifier(1, **QUICK), frame, y, sealed=0.5, X_unlabeled=more, spend=spend
-    )
+    plain = LocalMixtureClassifier(1, loss="zero-one", **QUICK)
+    model, certificate = certify(plain, frame, y, sealed=0.5, X_unlabeled=more, spend=spend)
     assert certificate.headline.flags == ()
     assert certificate["ambiguity"].n_rows == 500
     assert "500 sealed rows and unlabeled rows" in certificate["ambiguity"].sentence
@@ -573,10 +573,10 @@ def test_certify_in_sample(rows, line) -> None:
 
 
 def check_one_draw(
-    certificate: Certificate, gibbs, drawn, X1, y1, nats: float, coef_scale=1.0, intercept_scale=1.0
+    certificate: Certificate, gibbs, drawn, X1, y1, nats: float, coef_scale: Any = 1.0
 ) -> None:
     """The statement by an independent computation: the draw with scipy's densities, the errors by
-    predict, the bound by its formula; nats are those of discrete choices, scales the prior's.
+    predict, the bound by its formula; nats are those of discrete choices, the scale is the prior's.
     """
     one, q, p = certificate["W4"], gibbs.posterior_, drawn.posterior_
     wrong = drawn.predict(X1) != y1
@@ -589,7 +589,7 @@ def check_one_draw(
         + norm.logpdf(p.coef, q.coef, q.coef_scale[:, None]).sum()
         - norm.logpdf(p.coef, 0.0, np.reshape(coef_scale, (-1, 1))).sum()
         + norm.logpdf(p.intercept, q.intercept, q.intercept_scale).sum()
-        - norm.logpdf(p.intercept, 0.0, intercept_scale).sum()
+        - norm.logpdf(p.intercept).sum()
     )
     if learned.any():
         ratio += norm.logpdf(p.center, q.center, q.center_scale[:, None]).sum()
@@ -599,23 +599,20 @@ def check_one_draw(
     assert bounds.binary_kl(one.empirical, one.value) == pytest.approx(cost, rel=1e-9)
 
 
-def rounded_scales(q: Posterior) -> tuple[np.ndarray, np.ndarray]:
-    """Prior scales of weights and of intercepts: one of all localities and one of the exterior, the
-    best ones for a posterior, rounded to 10 over a power of the square root of 2.
+def rounded_scales(q: Posterior) -> np.ndarray:
+    """Prior scales of weights: one of all localities and one of the exterior, the best ones for a
+    posterior, rounded to 10 over a power of the square root of 2.
     """
-    found = []
-    for mean, scale in ((q.coef, q.coef_scale), (q.intercept[:, None], q.intercept_scale)):
-        squares = (mean**2 + scale[:, None] ** 2).mean(axis=1)
-        if len(squares) > 1:
-            squares[:-1] = squares[:-1].mean()
-        found.append(10 * 2 ** -(np.clip(np.rint(np.log2(100 / squares)), 0, 26) / 2))
-    return found[0], found[1]
+    squares = (q.coef**2 + q.coef_scale[:, None] ** 2).mean(axis=1)
+    if len(squares) > 1:
+        squares[:-1] = squares[:-1].mean()
+    return 10 * 2 ** -(np.clip(np.rint(np.log2(100 / squares)), 0, 26) / 2)
 
 
 @pytest.mark.parametrize("kind", ["known", "learned", "none"])
 def test_one_draw_by_hand(rows, kind: str) -> None:
-    """Where scales of the prior are learned, they are rounded to 27 values, and each of the two to
-    four choices costs ln 27.
+    """Where scales of the prior are learned, they are rounded to 27 values, and each of the one or
+    two choices costs ln 27.
     """
     X, y = rows
     estimator = {
@@ -627,12 +624,12 @@ def test_one_draw_by_hand(rows, kind: str) -> None:
     certificate = certified.certificate
     assert certificate.seed == 3 == certificate["W4"].details["seed"]
     nats = {"known": 2 * np.log(2), "learned": np.log(3) + np.log(2), "none": 0.0}[kind]
-    scales = (1.0, 1.0)
+    scales: Any = 1.0
     if kind != "learned":
         n, fitted = len(estimator.points_of_interest or ()), clone(estimator)
         scales = rounded_scales(fitted.set_params(standardize=False).fit(X, y).posterior_)
-        nats += (4 if n else 2) * np.log(27)
-    check_one_draw(certificate, certified.gibbs, certified.model, X, y, nats, *scales)
+        nats += (2 if n else 1) * np.log(27)
+    check_one_draw(certificate, certified.gibbs, certified.model, X, y, nats, scales)
     spread = [one.center_scale.max() for one in certified.gibbs.localities_]
     assert all(one > 0 for one in spread) == (kind != "known")
 
@@ -640,17 +637,13 @@ def test_one_draw_by_hand(rows, kind: str) -> None:
 def on_the_grid(rng: np.random.Generator, n: int, d: int) -> Posterior:
     """A posterior whose best prior scales are 10 / 2^2 in the localities and 10 / 2^3.5 outside."""
     q = random_posterior(rng, n, d, LearnedBalls())
-    made = {}
-    for name in ("coef", "intercept"):
-        mean, scale = (getattr(q, one).copy() for one in (name, f"{name}_scale"))
-        numbers = mean.reshape(n + 1, -1)  # a view
-        for models, wanted in ((slice(0, n), 10 / 2**2), (slice(n, n + 1), 10 / 2**3.5)):
-            now = np.sqrt((numbers[models] ** 2 + scale[models, None] ** 2).sum())
-            size = numbers[models].size
-            numbers[models] *= wanted * np.sqrt(size) / now if size else 1.0
-            scale[models] *= wanted * np.sqrt(size) / now if size else 1.0
-        made |= {name: mean, f"{name}_scale": scale}
-    return replace(q, **made)
+    coef, scale = q.coef.copy(), q.coef_scale.copy()
+    for models, wanted in ((slice(0, n), 10 / 2**2), (slice(n, n + 1), 10 / 2**3.5)):
+        if coef[models].size:
+            factor = wanted / np.sqrt((coef[models] ** 2 + scale[models, None] ** 2).mean())
+            coef[models] *= factor
+            scale[models] *= factor
+    return replace(q, coef=coef, coef_scale=scale)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
@@ -671,12 +664,13 @@ def test_learned_scales_are_settled_and_paid_for(n: int, rng: np.random.Generato
         settled, price = settle_scales(learned.expand(n, 4), q)
         best, paid = divergence(q, learned), divergence(q, settled)
         assert not settled.learn_scales
-        assert price == pytest.approx((4 if n else 2) * np.log(27))
+        assert price == pytest.approx((2 if n else 1) * np.log(27))
+        np.testing.assert_array_equal(settled.intercept_scale, 1.0)
         if exact:
             assert paid == pytest.approx(best, rel=1e-9)
             assert settled.coef_scale[-1] == pytest.approx(10 / 2**3.5)
         # off by a factor of 2^(1/4) at most, a number costs at most (sqrt(2) - 1) / 2 - ln(2) / 4
-        assert best - 1e-9 <= paid <= best + 0.0339 * (n + 1) * (4 + 1)
+        assert best - 1e-9 <= paid <= best + 0.0339 * (n + 1) * 4
         given, free = settle_scales(Prior(coef_scale=0.7).expand(n, 4), q)
         assert free == 0.0
         np.testing.assert_array_equal(given.coef_scale, 0.7)
@@ -688,16 +682,13 @@ def test_the_price_of_learned_scales_enters_the_bound(rows) -> None:
     model = classifier(standardize=False).fit(X, y)
     mixture, q = model.mixture_, model.posterior_
     settled, price = settle_scales(Prior(learn_scales=True).expand(2, 2), q)
-    assert price == pytest.approx(4 * np.log(27))
-    scales = {
-        name: np.asarray(getattr(settled, name)) for name in ("coef_scale", "intercept_scale")
-    }
+    assert price == pytest.approx(2 * np.log(27))
     paid = audit_in_sample(model, X, y)["W1"]
 
     class Given(GivenCenters):
         def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
             made = super().expand(Prior(), n_localities, inputs)
-            return replace(made, **scales)
+            return replace(made, coef_scale=settled.coef_scale)
 
     fixed = replace(mixture, provenance=replace(mixture.provenance, prior=Prior()))
     free = audit_in_sample(with_geometry(fixed, Given), X, y)["W1"]

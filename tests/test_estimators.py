@@ -743,6 +743,14 @@ def test_rates_are_the_exponential_of_the_formula(loss: str) -> None:
 
 
 @RATES
+def test_rates_add_up_over_the_training_rows(loss: str) -> None:
+    X, y, years = claims(loss)
+    for n in (0, 1):
+        model = rated(loss, n).fit(X, y, exposure=years)
+        assert model.predict(X, years).sum() == pytest.approx(y.sum(), rel=1e-9)
+
+
+@RATES
 def test_score_is_the_share_of_the_deviance(loss: str) -> None:
     X, y, years = claims(loss)
     model, power = rated(loss).fit(X, y, exposure=years), POWERS[loss]

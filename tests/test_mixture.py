@@ -176,6 +176,9 @@ class Verdict:
     def goal(self, codes):
         return codes
 
+    def imbalance(self, answers, codes, weight) -> float:
+        return 0.0
+
     def in_units(self, scores):
         return scores
 
@@ -458,6 +461,8 @@ def test_a_refit_that_fails_leaves_the_model_whole(
 ) -> None:
     """On other columns, with other labels: nothing of them is seen after a fit that fails."""
     model, X, y = small(kind)
+    if kind == "classifier" and place.endswith("choose"):
+        place += "_simplest"  # of likelihoods
     model.set_params(inverse_temperature=[1.0, 4.0]).fit(X, y)
     model.certificate_ = "of this model"
     before = states(model, X)

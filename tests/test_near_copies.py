@@ -101,7 +101,7 @@ def test_repeating_rows_does_not_hide_copies() -> None:
 @pytest.mark.parametrize("decimals", [5, 3, 1])
 def test_an_audit_on_rounded_training_rows_is_refused(decimals: int) -> None:
     X, y = noise(100, 20)
-    model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
+    model = LocalMixtureClassifier(0, loss="zero-one", **QUICK).fit(X, y)
     assert np.mean(model.predict(X) != y) < 0.4  # which would be certified
     words = f"to {decimals} decimal"
     with pytest.raises(

@@ -843,6 +843,22 @@ def test_a_ball_around_all_rows_counts_for_one_ball_less() -> None:
     assert learning.choose([none, one, replace(better, enveloped=True)], None, 1.0) is one
 
 
+def test_the_simplest_that_is_not_significantly_worse() -> None:
+    """Fewer localities first, then the lambda nearest to 1."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=100)
+    weight = np.ones(100)
+    best = _outcome(2, 4.0, list(0.5 + 0.1 * noise), -0.5)
+    close = _outcome(1, 4.0, list(0.505 + 0.1 * noise[::-1]), -0.505)
+    nearer = _outcome(1, 2.0, list(0.507 + 0.1 * noise[::-1]), -0.507)
+    worse = _outcome(0, 1.0, list(0.8 + 0.1 * noise), -0.8)
+    every = [best, close, nearer, worse]
+    assert learning.choose_simplest(every, weight) is nearer
+    assert learning.choose_simplest([best, worse], weight) is best
+    assert learning.choose_simplest([best, replace(close, enveloped=True)], weight) is best
+    assert learning.choose_simplest([replace(worse, enveloped=True)], weight).enveloped
+
+
 @pytest.mark.parametrize("select", ["held-out", "bound"])
 def test_balls_around_all_rows_are_noticed(select: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[learning.Outcome] = []
@@ -859,6 +875,7 @@ def test_balls_around_all_rows_are_noticed(select: str, monkeypatch: pytest.Monk
         "n_starts": 1,
         "select": select,
         "random_state": 0,
+        "loss": "zero-one",
     }
     model = LocalMixtureClassifier("auto", **options).fit(X, linear)
     assert [(one.n_localities, one.enveloped) for one in seen] == [(0, False), (1, True)]

@@ -62,8 +62,10 @@ class Outcome:
 def choose_simplest(outcomes: Sequence[Outcome], weight: Array) -> Outcome:
     """The simplest outcome that is not significantly worse on held-out rows than the best, by a
     standard error of the paired difference: the fewest localities, and of these the lambda' nearest
-    to Bayes' rule, 1.
+    to Bayes' rule, 1. A ball around all rows does the exterior's work: mixtures without one are
+    preferred.
     """
+    outcomes = [outcome for outcome in outcomes if not outcome.enveloped] or list(outcomes)
 
     def order(outcome: Outcome) -> tuple[float, ...]:
         away = abs(np.log(outcome.solutions[0].inverse_temperature))
