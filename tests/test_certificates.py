@@ -478,7 +478,7 @@ def test_frames_with_categories(rng: np.random.Generator) -> None:
     with pytest.raises(
         CertificateError, match="400 of the 400 rows of X_unlabeled are among the labeled rows"
     ):
-        certify(LocalMixtureClassifier(1, **QUICK), frame, y, sealed=0.5, X_unlabeled=frame)
+        certify(plain, frame, y, sealed=0.5, X_unlabeled=frame)
 
 
 def test_categories_of_the_sealed_rows_only(rng: np.random.Generator) -> None:
@@ -573,10 +573,17 @@ def test_certify_in_sample(rows, line) -> None:
 
 
 def check_one_draw(
-    certificate: Certificate, gibbs, drawn, X1, y1, nats: float, coef_scale: Any = 1.0
+    certificate: Certificate,
+    gibbs,
+    drawn,
+    X1,
+    y1,
+    nats: float,
+    coef_scale: Any = 1.0,
+    intercept_scale: float = 1.0,
 ) -> None:
     """The statement by an independent computation: the draw with scipy's densities, the errors by
-    predict, the bound by its formula; nats are those of discrete choices, the scale is the prior's.
+    predict, the bound by its formula; nats are those of discrete choices, scales the prior's.
     """
     one, q, p = certificate["W4"], gibbs.posterior_, drawn.posterior_
     wrong = drawn.predict(X1) != y1
@@ -589,7 +596,7 @@ def check_one_draw(
         + norm.logpdf(p.coef, q.coef, q.coef_scale[:, None]).sum()
         - norm.logpdf(p.coef, 0.0, np.reshape(coef_scale, (-1, 1))).sum()
         + norm.logpdf(p.intercept, q.intercept, q.intercept_scale).sum()
-        - norm.logpdf(p.intercept).sum()
+        - norm.logpdf(p.intercept, 0.0, intercept_scale).sum()
     )
     if learned.any():
         ratio += norm.logpdf(p.center, q.center, q.center_scale[:, None]).sum()
@@ -624,12 +631,13 @@ def test_one_draw_by_hand(rows, kind: str) -> None:
     certificate = certified.certificate
     assert certificate.seed == 3 == certificate["W4"].details["seed"]
     nats = {"known": 2 * np.log(2), "learned": np.log(3) + np.log(2), "none": 0.0}[kind]
-    scales: Any = 1.0
+    scales: Any = 1.0, 1.0
     if kind != "learned":
         n, fitted = len(estimator.points_of_interest or ()), clone(estimator)
-        scales = rounded_scales(fitted.set_params(standardize=False).fit(X, y).posterior_)
+        fitted.set_params(standardize=False).fit(X, y)
+        scales = rounded_scales(fitted.posterior_), 2.0  # fixed, of log-odds
         nats += (2 if n else 1) * np.log(27)
-    check_one_draw(certificate, certified.gibbs, certified.model, X, y, nats, scales)
+    check_one_draw(certificate, certified.gibbs, certified.model, X, y, nats, *scales)
     spread = [one.center_scale.max() for one in certified.gibbs.localities_]
     assert all(one > 0 for one in spread) == (kind != "known")
 
@@ -681,16 +689,18 @@ def test_the_price_of_learned_scales_enters_the_bound(rows) -> None:
     X, y = rows
     model = classifier(standardize=False).fit(X, y)
     mixture, q = model.mixture_, model.posterior_
-    settled, price = settle_scales(Prior(learn_scales=True).expand(2, 2), q)
+    default = mixture.provenance.prior
+    settled, price = settle_scales(default.expand(2, 2), q)
     assert price == pytest.approx(2 * np.log(27))
+    without = replace(default, learn_scales=False)
     paid = audit_in_sample(model, X, y)["W1"]
 
     class Given(GivenCenters):
         def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
-            made = super().expand(Prior(), n_localities, inputs)
+            made = super().expand(without, n_localities, inputs)
             return replace(made, coef_scale=settled.coef_scale)
 
-    fixed = replace(mixture, provenance=replace(mixture.provenance, prior=Prior()))
+    fixed = replace(mixture, provenance=replace(mixture.provenance, prior=without))
     free = audit_in_sample(with_geometry(fixed, Given), X, y)["W1"]
     assert paid.kl == pytest.approx(free.kl + price, rel=1e-12)
     assert paid.value == pytest.approx(
