@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +20,7 @@ from helpers import differences, random_posterior, random_rows
 from scipy import special
 from scipy.stats import norm
 
+from motlm import LocalMixtureRegressor
 from motlm._engine import compile as compiling
 from motlm._engine import descent, entries
 from motlm._engine.compile import entry
@@ -456,6 +458,19 @@ def test_what_a_ball_promises_is_the_loss_of_hard_memberships(
             np.testing.assert_allclose(ridge(side), model, atol=1e-8)
         expected = (before - left(inside) - left(~inside)) / rows.weight.sum()
         assert ball.gain == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_a_fit_of_few_rows_is_the_same_wherever_arrays_lie(rng: np.random.Generator) -> None:
+    """Sums over rows are taken in one order, whatever memory they are in."""
+    X, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    kept, found = [], set()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no training row belongs")
+        for _ in range(30):
+            kept.append(np.ones(rng.integers(1, 300)))
+            model = LocalMixtureRegressor(1, inverse_temperature=16.0, n_starts=1, random_state=0)
+            found.add(model.fit(X, y).mixture_.hash)
+    assert len(found) == 1
 
 
 # -- where compiled code is kept -------------------------------------------------------------------

@@ -147,6 +147,15 @@ def _read(
         raise InputError("requires y to be passed, but the target y is None.")
     checked = CheckedTable.of(sample.X, kind.owner)
     weight = check_weights(sample.sample_weight, checked.rows)
+    try:
+        y: AnyArray = column_or_1d(sample.y, warn=True)
+    except ValueError as error:
+        raise InputError(f"y must be one value for each row: {error}") from None
+    check_consistent_length(weight, y)
+    if settings.class_weight is not None:
+        labels = class_weights(settings.class_weight, y[weight > 0])
+        weight[weight > 0] *= labels
+        weight = check_weights(weight, checked.rows)
     counted, rows = weight > 0, checked.rows
     if not counted.all():
         rows = _safe_indexing(rows, np.flatnonzero(counted))
@@ -155,15 +164,7 @@ def _read(
     points = settings.points_of_interest
     if points is not None:
         points = reading.encode_points(points)
-    try:
-        y: AnyArray = column_or_1d(sample.y, warn=True)
-    except ValueError as error:
-        raise InputError(f"y must be one value for each row: {error}") from None
-    check_consistent_length(counted, y)
     target = kind.target(y[counted])
-    if settings.class_weight is not None:
-        weight = weight.copy()
-        weight[counted] *= class_weights(settings.class_weight, y[counted])
     return reading, Table(encoded, target.code(y[counted]), weight[counted]), points, target
 
 

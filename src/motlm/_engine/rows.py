@@ -431,9 +431,12 @@ def add_gram(
     the products with the target to moment.
     """
     for j in range(columns.shape[0]):
-        total = 0.0
         for row in range(rows):
             weighted[row] = gate[row] * columns[j, row]
+        # apart from the sum: a loop that both writes and sums is compiled twice, and which of the
+        # two runs, with another order of the sum, depends on where the arrays lie in memory
+        total = 0.0
+        for row in range(rows):
             total += weighted[row] * target[row]
         moment[j] += total
         for k in range(j + 1):

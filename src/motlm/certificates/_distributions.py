@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -21,6 +22,7 @@ from ..objective import Objective
 from ..optimize import Solution, lbfgs
 from ..posterior import FIELDS, FREE_SCALES, Posterior, Prior
 from ..rows import Rows
+from ..targets import Binary
 
 __all__ = [
     "ANY",
@@ -118,9 +120,13 @@ def replace_posterior(
         path=(),
         earlier_hash=None,
     )
+    target: Any = mixture.target
+    if isinstance(target, Binary):  # such distributions are learned for the share of errors
+        target = replace(target, loss_name="zero-one")
     return replace(
         mixture,
         posterior=posterior,
+        target=target,
         geometry=replace(geometry, radius=radius),  # type: ignore[type-var]
         provenance=provenance,
     )
