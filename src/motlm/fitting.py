@@ -153,8 +153,8 @@ def _read(
         raise InputError(f"y must be one value for each row: {error}") from None
     check_consistent_length(weight, y)
     if settings.class_weight is not None:
-        labels = class_weights(settings.class_weight, y[weight > 0])
-        weight[weight > 0] *= labels
+        given, weight = weight > 0, weight.copy()
+        weight[given] *= class_weights(settings.class_weight, y[given])
         weight = check_weights(weight, checked.rows)
     counted, rows = weight > 0, checked.rows
     if not counted.all():
