@@ -12,7 +12,7 @@ from pathlib import Path
 
 from motlm.datasets import data_folder
 
-from . import certificates, copies, coverage, losses, plan, tables
+from . import certificates, copies, coverage, losses, plan, rates, tables
 from .methods import SYNTHETIC, is_redrawn
 from .run import complete
 from .store import PLACE, Key, Store
@@ -86,6 +86,7 @@ APART = {
     "coverage": (
         "coverage of the certificates where true risks are known, with controls that must fail"
     ),
+    "rates": "coverage of the certificates of rates, with controls that must fail",
     "losses": "probabilities, rates and one linear model beside scikit-learn's",
 }
 FIGURE_TITLES = {
@@ -120,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=(
             "table3 .. table10, verdicts, peers, figure1 .. figure11, or all (of these);"
-            " certificates, copies, coverage, losses"
+            " certificates, copies, coverage, losses, rates"
         ),
     )
     about.add_argument(
@@ -143,7 +144,7 @@ def parser() -> argparse.ArgumentParser:
     about.add_argument(
         "--quick",
         action="store_true",
-        help="coverage, copies: fewer sets, 100 for each case instead of 1000",
+        help="coverage, copies, rates: fewer sets, 100 for each case instead of 1000",
     )
     about.add_argument(
         "--only",
@@ -193,6 +194,8 @@ def _run_apart(
                 )
             elif name == "losses":
                 failed += losses.main(options.results, options.output, options.jobs, options.splits)
+            elif name == "rates":
+                failed += rates.main(options.output, options.jobs, options.quick)
             elif name == "copies":
                 failed += copies.main(options.output, options.jobs, options.quick)
             else:

@@ -28,6 +28,7 @@ from experiments import (  # noqa: E402
     methods,
     plan,
     published,
+    rates,
     run,
     tables,
 )
@@ -484,3 +485,14 @@ def test_experiments_of_their_own_are_asked_alone(capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit):
         command.main(["coverage", "table3"])
     assert "give it alone" in capsys.readouterr().err
+
+
+def test_certificates_of_rates_hold_and_their_controls_fail() -> None:
+    """Few tables: that what must hold holds, and that the controls fail."""
+    truth = rates.true_deviance("claims in pairs")
+    found = np.array([rates.covered("claims in pairs", truth, trial) for trial in range(60)])
+    held = found.mean(axis=0)
+    assert held[0] >= 0.9
+    assert held[2] >= 0.8
+    assert held[1] < 0.9
+    assert held[3] < 0.75
