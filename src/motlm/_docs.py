@@ -189,8 +189,12 @@ CLASSIFIER = (
     >>> mixture = LocalMixtureClassifier(
     ...     points_of_interest=points, standardize=False, random_state=0
     ... )
-    >>> [round(locality.radius, 1) for locality in mixture.fit(X, y).localities_]
-    [0.9, 0.4, 0.9]
+    >>> model = mixture.fit(X, y)
+    >>> [round(locality.radius / 0.05) * 5 for locality in model.localities_]  # in hundredths
+    [85, 40, 85]
+    >>> model.predict_proba([[-1.4, 0.5], [-1.4, -0.5]]).round()
+    array([[0., 1.],
+           [1., 0.]])
     """
 )
 
