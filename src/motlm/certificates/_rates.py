@@ -401,7 +401,7 @@ def audit_rates(
 
     Parameters
     ----------
-    model : fitted LocalMixtureRegressor with a loss of rates, or its mixture_
+    model : fitted LocalMixtureRegressor with a loss of rates, or its mixture
     X, y, exposure : as in `certify_rates`
     delta, largest, clip, random_state : as in `certify_rates`
 
