@@ -314,11 +314,12 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
 def class_weights(given: Any, y: AnyArray) -> Array:
     """The weight of each row by its label, as in scikit-learn."""
     if isinstance(given, dict):
-        strange = [label for label in given if label not in set(y.tolist())]
+        labels = np.unique(y).tolist()
+        strange = [label for label in given if label not in labels]
         if strange:
             raise InputError(
                 f"class_weight has the label {strange[0]!r}, which is not in y; its labels are"
-                f" {np.unique(y).tolist()}."
+                f" {labels}."
             )
     weight = np.asarray(compute_sample_weight(given, y), dtype=float)
     if not weight.any():

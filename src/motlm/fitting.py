@@ -36,7 +36,7 @@ from .overlap import OVERLAPS
 from .posterior import Posterior, check_ranges
 from .problem import Problem, Recipe, Table
 from .rows import distinct_rows
-from .targets import Target
+from .targets import Rate, Target
 from .units import Units, check_spread, moments
 from .warmup import warm_up
 from .watch import Watch
@@ -257,13 +257,11 @@ def _keep(
 
 
 def _balance(mixture: Mixture, table: Table) -> Mixture:
-    """With scores shifted so that the answers on these rows add up to their targets, where the
-    target asks for it.
-    """
+    """Of rates, with scores shifted so that the answers on these rows add up to their targets."""
+    if not isinstance(mixture.target, Rate):
+        return mixture
     answers = np.concatenate([view.answer for view in mixture.views(table.X)])
     shift = mixture.target.imbalance(answers, table.target, table.weight)
-    if shift == 0.0:
-        return mixture
     intercept = mixture.posterior.intercept + shift
     return replace(mixture, posterior=replace(mixture.posterior, intercept=intercept))
 

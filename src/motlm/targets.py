@@ -106,9 +106,6 @@ class Target(Protocol):
     def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Target:
         """With the tolerance that the answers on the training rows suggest."""
 
-    def imbalance(self, answers: AnyArray, codes: Array, weight: Array) -> float:
-        """What to add to all scores, so that the answers on the training rows add up."""
-
     def code(self, y: Any, what: str = "y") -> Array:
         """Targets as numbers; an error for what the model does not know."""
 
@@ -250,9 +247,6 @@ class Binary:
 
     def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Binary:
         return self
-
-    def imbalance(self, answers: AnyArray, codes: Array, weight: Array) -> float:
-        return 0.0
 
     def code(self, y: Any, what: str = "y") -> Array:
         labels = column_or_1d(y, warn=True)
@@ -430,9 +424,6 @@ class Continuous:
     def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Continuous:
         return replace(self, residual_scale=_root_mean_square(answers - codes, weight))
 
-    def imbalance(self, answers: AnyArray, codes: Array, weight: Array) -> float:
-        return 0.0
-
     def code(self, y: Any, what: str = "y") -> Array:
         try:
             with np.errstate(over="ignore"):  # beyond the range of floats: an infinity, refused
@@ -601,7 +592,9 @@ class Rate:
         return self
 
     def imbalance(self, answers: AnyArray, codes: Array, weight: Array) -> float:
-        """Premiums are to pay for the claims; a posterior's means alone miss them by a little."""
+        """What to add to all scores, so that the answers on the training rows add up: premiums are
+        to pay for the claims, and a posterior's means alone miss them by a little.
+        """
         with np.errstate(all="ignore"):
             found = float(np.log(weight @ codes / (weight @ answers)))
         return found if np.isfinite(found) else 0.0
