@@ -32,6 +32,7 @@ from .checks import check_exposure, per_exposure
 from .errors import InputError, InputTypeError
 from .fingerprints import row_keys
 from .mixture import Mixture, mixture_of
+from .rows import group_equally
 from .tables import plain
 from .targets import Rate
 
@@ -373,20 +374,9 @@ def _experience(
     used = model.apply(X)
     for i in np.unique(used):
         yield of(model.mixture_.region_name(int(i)), np.flatnonzero(used == i))
-    decile = _deciles(expected / exposure, exposure)
+    decile = group_equally(expected / exposure, exposure, _BINS)
     for k in range(decile.max() + 1):
         yield of(f"decile {k + 1}", np.flatnonzero(decile == k))
-
-
-def _deciles(rate: Array, exposure: Array) -> Integers:
-    """Of each row, from 0: of equal exposure, with rows of one rate together; there may be fewer
-    than ten.
-    """
-    _, where = np.unique(rate, return_inverse=True)
-    size = np.bincount(where, weights=exposure)
-    middle = (np.cumsum(size) - size / 2) / size.sum()
-    groups = np.minimum((_BINS * middle).astype(int), _BINS - 1)[where]
-    return np.asarray(np.unique(groups, return_inverse=True)[1])
 
 
 # -- rows that were used for fitting ---------------------------------------------------------------

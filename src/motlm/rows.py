@@ -11,7 +11,7 @@ import numpy as np
 
 from ._typing import AnyArray, Array, Booleans, Integers
 
-__all__ = ["Distinct", "Rows", "distinct_rows", "held_out", "mix"]
+__all__ = ["Distinct", "Rows", "distinct_rows", "group_equally", "held_out", "mix"]
 
 
 @dataclass(frozen=True)
@@ -173,3 +173,14 @@ def held_out(target: AnyArray, fraction: float, stratify: bool) -> Booleans | No
         where = np.flatnonzero(group)
         mask[where[: min(int(np.ceil(fraction * len(where))), len(where) - 1)]] = True
     return None if not mask.any() or mask.all() else mask
+
+
+def group_equally(values: Array, weight: Array, n_groups: int) -> Integers:
+    """The group of each row, from 0, by increasing values: of about equal weight, with rows of one
+    value together, so that there may be fewer.
+    """
+    _, where = np.unique(values, return_inverse=True)
+    size = np.bincount(where, weights=weight)
+    middle = (np.cumsum(size) - size / 2) / size.sum()
+    groups = np.minimum((n_groups * middle).astype(int), n_groups - 1)[where]
+    return np.asarray(np.unique(groups, return_inverse=True)[1])

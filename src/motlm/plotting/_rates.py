@@ -12,6 +12,7 @@ from .._typing import Array, Integers
 from ..checks import check_exposure
 from ..errors import InputError
 from ..mixture import mixture_of
+from ..rows import group_equally
 from ..targets import Continuous
 from ._style import COLORS, axes, legend_outside, model_names
 
@@ -195,7 +196,7 @@ class LiftDisplay:
         y, rate = Continuous().code(y), Continuous().code(rate, "rate")
         check_consistent_length(y, rate)
         years = np.ones(len(y)) if exposure is None else check_exposure(exposure, len(y))
-        where = _bins(rate, years, n_bins) if groups is None else groups[0]
+        where = group_equally(rate, years, n_bins) if groups is None else groups[0]
         found, where = np.unique(where, return_inverse=True)
         total = np.asarray(np.bincount(where, weights=years), dtype=float)
         actual = np.bincount(where, weights=y) / total
@@ -282,15 +283,6 @@ class LiftDisplay:
             label=f"actual,\n{self.interval_name}",
             zorder=2,
         )
-
-
-def _bins(rate: Array, years: Array, n_bins: int) -> Integers:
-    """The group of each row, from 0: of those of its rate, by the middle of their exposure."""
-    _, where = np.unique(rate, return_inverse=True)
-    size = np.bincount(where, weights=years)
-    middle = (np.cumsum(size) - size / 2) / size.sum()
-    groups = np.minimum((n_bins * middle).astype(int), n_bins - 1)[where]
-    return np.unique(groups, return_inverse=True)[1]
 
 
 def _intervals(y: Array, years: Array, where: Integers, confidence: float) -> tuple[Array, str]:
