@@ -70,14 +70,11 @@ def test_labels_with_a_hole(rows) -> None:
         fit(LocalMixtureClassifier, X, labels)
 
 
-def test_more_than_two_classes(rows) -> None:
-    X, y = rows
-    y = np.arange(len(y)) % 3
-    with pytest.raises(
-        ValueError,
-        match=r"Only binary classification is supported\. The type of the target is multiclass\.",
-    ):
-        fit(LocalMixtureClassifier, X, y)
+def test_more_classes_than_can_be_told_apart(rows) -> None:
+    X, _ = rows
+    X = np.repeat(X, 1 + 300 // len(X), axis=0)
+    with pytest.raises(ValueError, match=r"y has 300 classes in \d+ rows; at most 256 can be told"):
+        fit(LocalMixtureClassifier, X, np.arange(len(X)) % 300)
 
 
 def test_continuous_target_for_a_classifier(rows) -> None:

@@ -695,8 +695,8 @@ def test_the_price_of_learned_scales_enters_the_bound(rows) -> None:
     paid = audit_in_sample(model, X, y)["W1"]
 
     class Given(GivenCenters):
-        def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
-            made = super().expand(without, n_localities, inputs)
+        def expand(self, prior: Prior, n_localities: int, inputs: Inputs, scores=()) -> Prior:
+            made = super().expand(without, n_localities, inputs, scores)
             return replace(made, coef_scale=settled.coef_scale)
 
     fixed = replace(mixture, provenance=replace(mixture.provenance, prior=without))
@@ -1248,8 +1248,8 @@ def test_a_geometry_that_depends_on_rows_is_refused(rows) -> None:
 
 def test_the_prior_is_that_of_the_geometry(rows) -> None:
     class Wide(GivenCenters):
-        def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
-            made = super().expand(prior, n_localities, inputs)
+        def expand(self, prior: Prior, n_localities: int, inputs: Inputs, scores=()) -> Prior:
+            made = super().expand(prior, n_localities, inputs, scores)
             return replace(made, coef_scale=2.0 * np.asarray(made.coef_scale))
 
     mixture = classifier(standardize=False, prior=Prior()).fit(*rows).mixture_

@@ -480,5 +480,5 @@ def test_probabilities_are_at_most_1() -> None:
     """Gates that sum to 1 up to rounding."""
     membership = np.random.default_rng(0).random((4, 10_000))
     mean = np.full((5, 10_000), 60.0)
-    for one in Binary.votes(membership, mean, np.ones_like(mean)):
+    for one in Binary(np.array([0, 1])).votes(membership, mean, np.ones_like(mean)).T:
         assert ((one >= 0.0) & (one <= 1.0)).all()

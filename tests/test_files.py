@@ -98,6 +98,7 @@ def classifiers(X: np.ndarray, y: np.ndarray) -> dict[str, tuple]:
     def fit(labels: np.ndarray = y, rows: np.ndarray = X, **options: Any) -> tuple:
         return LocalMixtureClassifier(**QUICK | options).fit(rows, labels), X
 
+    three = np.digitize(X[:, 0], [-1.0, 1.0])
     made = {
         "given": fit(points_of_interest=[[-1, 0], [1, 0]]),
         "learned": fit(y.astype(int), combine="any", loss="zero-one"),
@@ -118,6 +119,8 @@ def classifiers(X: np.ndarray, y: np.ndarray) -> dict[str, tuple]:
         "constant": fit(y[:40], np.ones((40, 2))),
         "weights of classes": fit(y > 0, n_localities=0, class_weight={True: 2, np.False_: 0.5}),
         "balanced": fit(n_localities=0, class_weight="balanced", loss="zero-one"),
+        "several": fit(np.array(["b", "a", "c"])[three], n_localities=1),
+        "several, zero-one": fit(three, loss="zero-one", points_of_interest=X[:2]),
     }
     model = copy.copy(made["learned"][0])
     mixture = model.mixture_
@@ -186,6 +189,8 @@ NAMES = [
     "constant",
     "weights of classes",
     "balanced",
+    "several",
+    "several, zero-one",
     "poisson",
     "gamma",
     "tweedie",
@@ -633,7 +638,11 @@ def change(document: dict, place: tuple, value: object) -> dict:
         (("geometry", "metric", "arguments"), {"evil": [1]}, "with its arguments"),
         (("geometry", "metric"), None, "geometry.metric should be an object"),
         (("geometry", "more"), 1, "unknown entries 'geometry.more'"),
-        (("target", "kind"), "moon", "target.kind should be one of binary, continuous, rate"),
+        (
+            ("target", "kind"),
+            "moon",
+            "target.kind should be one of binary, several, continuous, rate",
+        ),
         (("target", "classes"), ["a"], "two different labels"),
         (("target", "classes"), [1, 1], "two different labels"),
         (("target", "dtype"), "datetime64", "dtype should be one of"),

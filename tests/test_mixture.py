@@ -60,8 +60,8 @@ class Band:
     def fit(self, inputs, encoded, weight) -> Band:
         return replace(self, points=inputs.units.standardize(self.given) * inputs.varies)
 
-    def expand(self, prior, n_localities, inputs) -> Prior:
-        return prior.expand(n_localities, len(inputs.varies))
+    def expand(self, prior, n_localities, inputs, scores=()) -> Prior:
+        return prior.expand(n_localities, len(inputs.varies), scores)
 
     def rows(self, Z, features):
         gap = Z[:, [self.column]] - self.points[:, self.column]

@@ -139,8 +139,8 @@ class FewColumns(LearnedBalls):
         varying = np.flatnonzero(inputs.varies)
         return replace(self, among=tuple(np.searchsorted(varying, self.columns).tolist()))
 
-    def expand(self, prior, n_localities, inputs):
-        full = super().expand(prior, n_localities, inputs)
+    def expand(self, prior, n_localities, inputs, scores=()):
+        full = super().expand(prior, n_localities, inputs, scores)
         return replace(full, center=np.asarray(full.center)[:, list(self.among)])
 
     def rows(self, Z, features):

@@ -145,7 +145,7 @@ def test_html_repr_and_tags(Estimator) -> None:
     assert tags.input_tags.allow_nan is False
     assert tags.target_tags.required
     if Estimator is LocalMixtureClassifier:
-        assert tags.classifier_tags.multi_class is False
+        assert tags.classifier_tags.multi_class
     else:
         assert tags.target_tags.positive_only is False
         for loss in RATE_LOSSES:

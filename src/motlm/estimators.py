@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -32,7 +31,7 @@ from .mixture import Mixture, View
 from .optimize import Record
 from .overlap import OVERLAPS
 from .posterior import Posterior, Prior
-from .targets import RATE_LOSSES, Binary, Continuous, Rate, Target
+from .targets import LABEL_LOSSES, RATE_LOSSES, Binary, Continuous, Labels, Rate, Several, Target
 from .units import Units
 
 __all__ = ["ESTIMATORS", "LocalMixture", "LocalMixtureClassifier", "LocalMixtureRegressor"]
@@ -320,7 +319,9 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         return [
             mixture.target.answers(scores[which])
             for view in mixture.views(mixture.encode(X))
-            for scores, which in zip(view.scores.T, view.applicable.T, strict=True)
+            for scores, which in zip(
+                np.moveaxis(view.scores, -1, 0), view.applicable.T, strict=True
+            )
         ]
 
     def membership(self, X: Any) -> Booleans:
@@ -520,8 +521,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
 class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[misc]
     __doc__ = _docs.CLASSIFIER
 
-    _targets = (Binary,)
-    _losses = ("log", "zero-one")
+    _targets = (Binary, Several)
+    _losses = LABEL_LOSSES
 
     def __init__(
         self,
@@ -579,12 +580,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         self.combine = combine
 
     def _learn_target(self, y: AnyArray, settings: Settings) -> Target:
-        return Binary.learn(y, settings.loss)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+        return Labels.learn(y, settings.loss)
 
     @property
     def classes_(self) -> AnyArray:
@@ -598,7 +594,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         Parameters
         ----------
         X : array or DataFrame of (n_rows, n_features)
-        y : array of (n_rows,), with two distinct labels
+        y : array of (n_rows,), with two distinct labels or more
         sample_weight : array of (n_rows,), default=None
             An integer weight is the same as repeating the row.
         X_val, y_val : like X and y, default=None
@@ -627,6 +623,8 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         """The log-odds of `predict_proba`; positive where `predict` answers `classes_[1]`.
 
         With the log loss it is the score itself, the value of the formula that is used for the row.
+        Of several classes there is a column for each, the largest that of `predict`: the scores, or
+        with the zero-one loss the logarithms of the probabilities.
 
         Parameters
         ----------
@@ -634,7 +632,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
 
         Returns
         -------
-        ndarray, (n_rows,)
+        ndarray, (n_rows,) or (n_rows, n_classes)
 
         Examples
         --------
@@ -646,14 +644,15 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         >>> model.decision_function([[-1.4, 0.5], [-1.4, -0.5], [0.0, -1.0]]) > 0
         array([ True, False,  True])
         """
-        return self._gather(X, lambda view: view.log_odds)
+        return self._gather(X, lambda view: view.decision)
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the labels, of the model that is used for each row (see `apply`): the
         label of `predict` has the larger one.
 
-        With the log loss they are 1 / (1 + exp(-score)); with the zero-one loss the probability
-        that the posterior's random score is positive.
+        With the log loss they are 1 / (1 + exp(-score)), or exp(score) over the sum of that for all
+        of several classes; with the zero-one loss the probability that the posterior's random score
+        is positive, or the largest.
 
         Parameters
         ----------
@@ -661,7 +660,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
 
         Returns
         -------
-        ndarray, (n_rows, 2)
+        ndarray, (n_rows, n_classes)
 
         Examples
         --------
@@ -674,12 +673,11 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         >>> proba.shape, proba[:, 1] > 0.5
         ((3, 2), array([ True, False,  True]))
         """
-        odds = self.decision_function(X)
-        return np.column_stack([expit(-odds), expit(odds)])
+        return self._gather(X, lambda view: view.probabilities)
 
     def vote_proba(self, X: Any) -> Array:
         """The posterior's vote: memberships times the probability that each model's random score is
-        positive.
+        positive, or, of several classes, the largest.
 
         It weighs all models by how likely the row is to be theirs, so that near the edge of a ball
         it may favor the other label than `predict`, which uses the models that apply.
@@ -690,7 +688,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
 
         Returns
         -------
-        ndarray, (n_rows, 2)
+        ndarray, (n_rows, n_classes)
 
         Examples
         --------
@@ -703,11 +701,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         array([ True, False,  True])
         """
 
-        def votes(view: View) -> Array:
-            positive, negative = Binary.votes(view.membership, view.mean, view.variance)
-            return np.column_stack([negative, positive])
-
-        return self._gather(X, votes)
+        return self._gather(X, lambda view: view.votes)
 
     def ambiguous(self, X: Any) -> Booleans:
         """Rows for which applicable local models give different labels.

@@ -73,7 +73,9 @@ class Geometry(Protocol):
     def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
         """Coordinates of standardized rows, and their distances where centers are given."""
 
-    def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
+    def expand(
+        self, prior: Prior, n_localities: int, inputs: Inputs, scores: tuple[int, ...] = ()
+    ) -> Prior:
         """A prior with every entry an array, for the columns that models and localities look at."""
 
     def tables(self, posterior: Posterior) -> list[Table]:
@@ -149,12 +151,19 @@ def rank(values: Array, share: float) -> float:
     return float(np.partition(values, place)[place])
 
 
-def _expand(prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
+def linear_scores(posterior: Posterior, features: Array) -> Array:
+    """Of each model, (n_localities + 1, n_rows); of several classes (.., n_classes, n_rows)."""
+    intercept, d = posterior.intercept, features.shape[1]
+    products = posterior.coef.reshape(intercept.size, d) @ features.T
+    return products.reshape(*intercept.shape, len(features)) + intercept[..., None]
+
+
+def _expand(prior: Prior, n_localities: int, inputs: Inputs, scores: tuple[int, ...]) -> Prior:
     """For localities and models that look at all columns that vary."""
     varies = inputs.varies
-    prior = prior.expand(n_localities, len(varies))
+    prior = prior.expand(n_localities, len(varies), scores)
     center, coef = np.asarray(prior.center), np.asarray(prior.coef)
-    return replace(prior, center=center[:, varies], coef=coef[:, varies])
+    return replace(prior, center=center[:, varies], coef=coef[..., varies])
 
 
 def _widths(inputs: Inputs) -> Array:
@@ -189,8 +198,10 @@ class GivenCenters:
         metric = self.metric.fit(inputs.standardize(encoded), weight)
         return replace(self, points=points, metric=metric)
 
-    def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
-        return _expand(prior, n_localities, inputs)
+    def expand(
+        self, prior: Prior, n_localities: int, inputs: Inputs, scores: tuple[int, ...] = ()
+    ) -> Prior:
+        return _expand(prior, n_localities, inputs, scores)
 
     def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
         return features, self.metric.distances(Z, self.points)
@@ -199,9 +210,7 @@ class GivenCenters:
         return theta_tables(posterior.radius_shape, posterior.radius_rate)
 
     def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
-        mean = posterior.coef @ rows.features.T
-        mean += posterior.intercept[:, None]
-        return mean, np.array(rows.distance.T, order="C")
+        return linear_scores(posterior, rows.features), np.array(rows.distance.T, order="C")
 
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         return {"center": self.points, "center_scale": np.zeros(n)}, rows.distance.T
@@ -310,8 +319,10 @@ class LearnedBalls:
     def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> LearnedBalls:
         return self
 
-    def expand(self, prior: Prior, n_localities: int, inputs: Inputs) -> Prior:
-        return _expand(prior, n_localities, inputs)
+    def expand(
+        self, prior: Prior, n_localities: int, inputs: Inputs, scores: tuple[int, ...] = ()
+    ) -> Prior:
+        return _expand(prior, n_localities, inputs, scores)
 
     def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
         return features, None
@@ -328,14 +339,16 @@ class LearnedBalls:
         """Rounding enters a distance through its square, in which memberships are smooth, so that
         it does no harm.
         """
-        n = posterior.n_localities
         if rows.coordinates is rows.features:  # one product for both
-            both = np.concatenate([posterior.coef, -2.0 * posterior.center]) @ rows.features.T
-            mean, distance = both[: n + 1], both[n + 1 :]
+            intercept, d = posterior.intercept, rows.features.shape[1]
+            coef = posterior.coef.reshape(intercept.size, d)
+            both = np.concatenate([coef, -2.0 * posterior.center]) @ rows.features.T
+            mean, distance = both[: len(coef)], both[len(coef) :]
+            mean = mean.reshape(*intercept.shape, len(rows))
+            mean += intercept[..., None]
         else:
-            mean = posterior.coef @ rows.features.T
+            mean = linear_scores(posterior, rows.features)
             distance = -2.0 * posterior.center @ rows.coordinates.T
-        mean += posterior.intercept[:, None]
         distance += rows.coordinates_norm2
         distance += np.einsum("ij,ij->i", posterior.center, posterior.center)[:, None]
         np.maximum(distance, 0.0, out=distance)

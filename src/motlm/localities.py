@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ._typing import Array
-from .errors import InputTypeError
+from .errors import InputError, InputTypeError
 from .inputs import Inputs
 
 __all__ = ["LocalModel", "Locality", "factor_units"]
@@ -26,15 +26,20 @@ class LocalModel:
     feature_names : tuple of str
         Names of the (encoded) columns.
     coef : ndarray, (n_columns,)
+        Of several classes (n_classes, n_columns).
     coef_scale : ndarray, (n_columns,)
-        Posterior standard deviation of each coefficient.
+        Posterior standard deviation of each coefficient, the same for all classes.
     intercept, intercept_scale : float
-        The intercept, and its posterior standard deviation.
+        The intercept, and its posterior standard deviation. Of several classes the intercept is an
+        array of (n_classes,).
     n_rows : int
         Training rows for which this model applies.
     reference, step : ndarray, (n_columns,), or None
         Of a model of rates: the row that has the base rate, and the difference of each column that
         a factor is for.
+    classes : tuple
+        The labels of several classes, each of which has a score of its own (see `of_class`); empty
+        else.
 
     Examples
     --------
@@ -51,19 +56,49 @@ class LocalModel:
     """
 
     feature_names: tuple[str, ...]
-    coef: Array  # (n_columns,)
+    coef: Array  # (n_columns,), or (n_classes, n_columns)
     coef_scale: Array  # (n_columns,), posterior standard deviation of each coefficient
-    intercept: float
+    intercept: Any  # float, or (n_classes,)
     intercept_scale: float
     n_rows: int  # training rows for which this model applies
     reference: Array | None = field(default=None, kw_only=True)  # (n_columns,), of rates only
     step: Array | None = field(default=None, kw_only=True)  # (n_columns,); 0: a level, there or not
+    classes: tuple[Any, ...] = field(default=(), kw_only=True)  # of several scores
+
+    def of_class(self, label: Any) -> LocalModel:
+        """The model of the score of one of several classes.
+
+        Parameters
+        ----------
+        label : str or number
+            One of `classes`.
+
+        Returns
+        -------
+        LocalModel
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> coef, intercept = np.array([[0.5], [0.0], [-0.5]]), np.array([1.0, 2.0, 3.0])
+        >>> model = LocalModel(("x",), coef, np.ones(1), intercept, 0.1, 9, classes=("a", "b", "c"))
+        >>> model.of_class("a").formula()
+        '1 + 0.5 * x'
+        """
+        if label not in self.classes:
+            raise InputError(
+                f"expected one of the labels {list(self.classes)}; got {label!r}."
+                if self.classes
+                else "this model has one score, not one for each of several classes."
+            )
+        k = self.classes.index(label)
+        return replace(self, coef=self.coef[k], intercept=float(self.intercept[k]), classes=())
 
     @property
     def base(self) -> float:
         """The score at the reference; of a model of rates the rate there."""
         if self.reference is None:
-            return self.intercept
+            return float(self.intercept)
         return _exp(self.intercept + float(self.coef @ self.reference))
 
     def factors(self, digits: int = 3) -> list[dict[str, Any]]:
@@ -120,7 +155,8 @@ class LocalModel:
     def formula(self, digits: int = 3) -> str:
         """The model as text, columns with a coefficient of 0 left out.
 
-        Of a model of rates it is the rate: the `base`, times the `factors`.
+        Of a model of rates it is the rate: the `base`, times the `factors`. Of several classes it
+        has a line for the score of each.
 
         Parameters
         ----------
@@ -145,6 +181,9 @@ class LocalModel:
         >>> LocalModel(("age", "fuel=gas"), coef, deviation, -2.168, 0.1, 10, **scale).formula()
         '0.139 x 1.05^((age - 40) / 10) x (1.5 if fuel=gas)'
         """
+        if self.classes:
+            each = (f"{label}: {self.of_class(label).formula(digits)}" for label in self.classes)
+            return "\n".join(each)
         if self.reference is not None:
             return " x ".join([f"{self.base:.{digits}g}", *map(_power(digits), self.factors())])
         parts = [f"{self.intercept:.{digits}g}"]
@@ -177,7 +216,7 @@ class Locality(LocalModel):
         How far the ball reaches along each column.
     point : int
         Which of the points of interest (or of the n_localities searched for) it is.
-    feature_names, coef, coef_scale, intercept, intercept_scale, n_rows, reference, step
+    feature_names, coef, coef_scale, intercept, intercept_scale, n_rows, reference, step, classes
         Of its linear model, as in `LocalModel`.
 
     Examples

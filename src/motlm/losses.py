@@ -17,11 +17,14 @@ from .errors import InputTypeError
 from .limits import flush_to_zero
 
 __all__ = [
+    "CLASS_LOSSES",
     "LOSSES",
+    "AnySign",
     "Gamma",
     "Log",
     "Loss",
     "LossPartials",
+    "Multinomial",
     "OffBy",
     "Poisson",
     "Squared",
@@ -53,6 +56,7 @@ class Loss(Protocol):
     # which searches are told apart, and the prior scales of the weights can be learned
     likelihood: bool
     start_scale: float  # of weights and intercepts, where searches begin
+    scores: tuple[int, ...]  # shape of a model's score for one row: () or (n_classes,)
     # whether a step from the model there is tells what a locality might bring; else a regression of
     # its own does, since a model that is sure of itself leaves no slope to follow
     steps: bool
@@ -74,6 +78,7 @@ class _Compiled:
     likelihood: bool = False
     start_scale: float = 0.3
     steps: bool = False
+    scores: tuple[int, ...] = ()
 
     @flush_to_zero
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
@@ -91,7 +96,8 @@ class _Compiled:
 def check_loss(loss: Loss) -> None:
     """Raise unless the engine computes this loss as its class does."""
     made = getattr(type(loss), "value_and_partials", None)
-    if made is not _Compiled.value_and_partials or not isinstance(getattr(loss, "code", None), int):
+    own = _Compiled.value_and_partials, _OfClasses.value_and_partials
+    if made not in own or not isinstance(getattr(loss, "code", None), int):
         raise InputTypeError(
             f"expected a loss that the engine knows ({', '.join(one.name for one in LOSSES)}); got"
             f" a {type(loss).__name__}. docs/adding-a-loss.md says how to add one."
@@ -261,6 +267,89 @@ class Tweedie(_LogLink):
         self.tolerance = power
 
 
+class _OfClasses(_Compiled):
+    """A loss of one score for each of several classes, all of the same variance; y is the index of
+    the class. Means are (.., n_classes, n_rows), variances (.., n_rows).
+    """
+
+    closed_form = False
+
+    def __init__(self, n_classes: int = 3) -> None:
+        self.scores = (n_classes,)
+
+    @flush_to_zero
+    def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
+        from ._engine.entries import losses_of_classes
+
+        mean = np.asarray(mean, float)
+        axes = (*mean.shape[:-2], mean.shape[-1])  # all but the classes'
+        columns = np.moveaxis(mean, -2, 0).reshape(mean.shape[-2], -1)
+        codes, spread = (
+            np.array(np.broadcast_to(np.asarray(one, float), axes)).ravel() for one in (y, variance)
+        )
+        value, by_mean, by_variance = losses_of_classes(
+            self.code, codes, np.ascontiguousarray(columns), spread
+        )
+        slopes = np.moveaxis(by_mean.reshape(mean.shape[-2], *axes), 0, -2)
+        return LossPartials(value.reshape(axes), slopes, by_variance.reshape(axes))
+
+    def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
+        (count,) = self.scores
+        return count * np.equal.outer(np.arange(count), y) - 1.0, np.full(len(y), 1.0 / count)
+
+
+class Multinomial(_OfClasses):
+    """E (ln sum exp(s_k) - s_y) <= v/2 sum p_k^2 + ln sum exp(mean_k + (1/2 - p_k) v) - mean_y,
+    with scores s_k ~ N(mean_k, v) of several classes and p the softmax of their means.
+
+    That is Knowles and Minka's bound, for any p; it is exact for a variance of 0, and agrees with
+    the expectation to the second order in the scores' deviation.
+
+    Parameters
+    ----------
+    n_classes : int, default=3
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.losses import Multinomial
+    >>> loss = Multinomial(3).value_and_partials(np.array([0]), np.zeros((3, 1)), np.zeros(1))
+    >>> loss.value.round(4), loss.mean.round(4).ravel()  # ln 3, and shares less the truth
+    (array([1.0986]), array([-0.6667,  0.3333,  0.3333]))
+    """
+
+    name = "log"
+    code = 7
+    likelihood = True
+    start_scale = 0.1
+
+
+class AnySign(_OfClasses):
+    """P(some sign is wrong) = 1 - prod_k Phi(z_k mean_k / sqrt(v)), with independent scores
+    s_k ~ N(mean_k, v) of several classes, z_y = 1 and the others -1.
+
+    Where no sign is wrong the largest score is that of the class: it errs no more often.
+
+    Parameters
+    ----------
+    n_classes : int, default=3
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.losses import AnySign
+    >>> AnySign(3).value_and_partials(np.array([0]), np.zeros((3, 1)), np.ones(1)).value
+    array([0.875])
+    """
+
+    name = "zero-one"
+    code = 8
+
+    def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
+        return 2.0 * np.equal.outer(np.arange(self.scores[0]), y) - 1.0, np.ones(len(y))
+
+
 LOSSES: tuple[Loss, ...] = (
     ZeroOne(), Squared(), OffBy(), Log(), Poisson(), Gamma(), Tweedie(),
 )  # fmt: skip
+CLASS_LOSSES: tuple[Loss, ...] = (Multinomial(), AnySign())

@@ -165,7 +165,7 @@ class Mixture:
         if len(parts) == 1:
             return parts[0]
         distance, mean = (
-            np.concatenate([getattr(part, name) for part in parts], axis=1)
+            np.concatenate([getattr(part, name) for part in parts], axis=-1)
             for name in ("distance", "mean")
         )
         return View(self, encoded, distance, mean, np.concatenate([one.norm2 for one in parts]))
@@ -187,24 +187,27 @@ class Mixture:
         units, counted = inputs.units, inputs.counted
         n, d = self.n_localities, len(counted)
         inverse = units.inverse_scale[counted]
-        slope, coef = np.zeros(d), np.zeros((n + 1, d))
+        slope, coef = np.zeros(d), np.zeros((*posterior.coef.shape[:-1], d))
         slope[counted] = inverse * target.scale
-        coef[:, counted] = posterior.coef[:, counted[inputs.varies]] * slope[counted]
-        scale = factor_units(inputs) if target.describe().link == "log" else {}
+        coef[..., counted] = posterior.coef[..., counted[inputs.varies]] * slope[counted]
+        more: dict[str, Any] = factor_units(inputs) if target.describe().link == "log" else {}
+        if coef.ndim > 2:
+            more = {"classes": tuple(np.asarray(target.classes).tolist())}
 
         def model(i: int) -> dict[str, Any]:
             lever = posterior.coef_scale[i] * _norm(slope * units.center)
             intercept = posterior.intercept[i] * target.scale + target.center
+            intercept = intercept - coef[i] @ units.center
             return {
                 "feature_names": inputs.names,
                 "coef": _fix(coef[i]),
                 "coef_scale": _fix(posterior.coef_scale[i] * slope),
-                "intercept": float(intercept - coef[i] @ units.center),
+                "intercept": _fix(intercept) if np.ndim(intercept) else float(intercept),
                 "intercept_scale": float(
                     np.hypot(posterior.intercept_scale[i] * target.scale, lever)
                 ),
                 "n_rows": self.provenance.n_rows[i],
-                **scale,
+                **more,
             }
 
         centers = self.geometry.centers(inputs, posterior)
@@ -241,8 +244,8 @@ class Mixture:
     def routine(self) -> Routine:
         """How it predicts, in plain numbers."""
         inputs, posterior = self.inputs, self.posterior
-        coef = np.zeros((self.n_localities + 1, len(inputs.varies)))
-        coef[:, inputs.varies] = posterior.coef
+        coef = np.zeros((*posterior.coef.shape[:-1], len(inputs.varies)))
+        coef[..., inputs.varies] = posterior.coef
         return Routine(
             groups=tuple(_plain_group(group) for group in inputs.groups),
             names=inputs.names,
@@ -281,7 +284,9 @@ class View:
     mixture: Mixture = field(repr=False)
     encoded: Array  # (n_rows, n_encoded)
     distance: Array  # (n_localities, n_rows)
-    mean: Array  # (n_localities + 1, n_rows), standardized score of each model
+    # (n_localities + 1, n_rows), standardized score of each model; of several classes it and all
+    # other scores have an axis (.., n_classes, n_rows)
+    mean: Array
     norm2: Array = field(repr=False)  # (n_rows,), of the models' features
 
     def __len__(self) -> int:
@@ -340,13 +345,47 @@ class View:
         return np.asarray(target.log_odds(self.score, self.score_variance))
 
     @property
+    def decision(self) -> Array:
+        """(n_rows,) log-odds of the second of two labels; (n_rows, n_classes) of several, numbers
+        whose softmax are the probabilities.
+        """
+        target: Any = self.mixture.target
+        if self.mean.ndim == 2:
+            return self.log_odds
+        if target.loss_name == "log":
+            return np.ascontiguousarray(self.score.T)
+        return np.log(np.maximum(self.probabilities, np.finfo(float).tiny))
+
+    @property
+    def probabilities(self) -> Array:
+        """(n_rows, n_classes): of the labels, by the model used."""
+        target: Any = self.mixture.target
+        return np.asarray(target.probabilities(self.score, self.score_variance))
+
+    @property
+    def votes(self) -> Array:
+        """(n_rows, n_classes): the posterior's votes for the labels."""
+        target: Any = self.mixture.target
+        return np.asarray(target.votes(self.membership, self.mean, self.variance))
+
+    @property
     def answer(self) -> AnyArray:
         """(n_rows,): labels or predictions."""
         return self.mixture.target.answer(self.score)
 
     @cached_property
     def extremes(self) -> tuple[Array, Array]:
-        """(n_rows,) each: smallest and largest score of applicable models."""
+        """(n_rows,) each: smallest and largest score of applicable models. Of several classes, the
+        scores, (n_classes, n_rows), of those that answer the first and the last class.
+        """
+        if self.scores.ndim > 2:
+            answers, count = self.mixture.target.shade(self.scores), self.scores.shape[1]
+            first = np.where(self.applicable, answers, count).argmin(axis=0)
+            last = np.where(self.applicable, answers, -1.0).argmax(axis=0)
+            low, high = (
+                np.take_along_axis(self.scores, one[None, None], axis=0)[0] for one in (first, last)
+            )
+            return low, high
         low = np.where(self.applicable, self.scores, np.inf).min(axis=0)
         return low, np.where(self.applicable, self.scores, -np.inf).max(axis=0)
 

@@ -63,7 +63,7 @@ def variances(posterior: Posterior, norm2: Array) -> Array:
 class Located(NamedTuple):
     """Scores and memberships of rows."""
 
-    mean: Array  # (n_localities + 1, n_rows)
+    mean: Array  # (n_localities + 1, n_rows); of several classes (.., n_classes, n_rows)
     omega: Array  # (n_localities, n_rows), probability of membership
 
 
@@ -169,7 +169,7 @@ class Objective:
     def many(self) -> bool:
         """Whether its rows are so many that they are handed out in blocks."""
         n = np.size(self.prior.radius_shape)
-        return len(self.rows) > _MANY * _block(self.block, n)
+        return len(self.rows) > _MANY * _block(self.block, n, self.loss.scores)
 
     @property
     def total_weight(self) -> float:
@@ -203,12 +203,13 @@ class Objective:
             n,
             n_coordinates,
             d,
+            int(np.prod(self.loss.scores)),
             heavy,
             bool(prior.learn_scales),
             FREE_SCALES[1],
             block,
             tables.fineness(self.fine),
-            flatten(prior, n, n_coordinates, d),
+            flatten(prior, n, n_coordinates, d, self.loss.scores),
         )
         self._setups[n, n_coordinates, d, block] = made
         return made
@@ -284,7 +285,7 @@ class Evaluator:
 
         rows, template = objective.rows, packing.template
         n, n_coordinates, d = (
-            template.n_localities, template.center.shape[1], template.coef.shape[1],
+            template.n_localities, template.center.shape[1], template.coef.shape[-1],
         )  # fmt: skip
         self.objective, self.packing, self.eliminated = objective, packing, eliminated
         self.executor, self.stop = executor, stop
@@ -292,7 +293,7 @@ class Evaluator:
         constants = tables.constants(n_coordinates)
         self.bessel = constants.bessel if objective.geometry.learned else None
         self.eliminate = True if eliminated else None
-        block = _block(objective.block, n)
+        block = _block(objective.block, n, objective.loss.scores)
         self.setup = objective.setup(n, n_coordinates, d, block)
         self.many = len(rows) > _MANY * block
 
@@ -339,7 +340,7 @@ class Evaluator:
     @property
     def budget(self) -> int:
         """Evaluations between two looks at the clock: some hundredths of a second."""
-        work = len(self.objective.rows) * (self.setup.n + 1)
+        work = len(self.objective.rows) * (self.setup.n + 1) * self.setup.outputs
         return 1 if self.many else max(1, 500_000 // max(work, 2_000))
 
     def solved(self, values: Array) -> Posterior:
@@ -396,9 +397,10 @@ class Evaluator:
         return total
 
 
-def _block(most: int, n: int) -> int:
-    """Rows of a block, which are fewer for many localities."""
-    return max(min(most, _AT_ONCE // (n + 1)), min(most, _SMALLEST_BLOCK))
+def _block(most: int, n: int, scores: tuple[int, ...]) -> int:
+    """Rows of a block, which are fewer for many localities or classes."""
+    each = (n + 1) * int(np.prod(scores))
+    return max(min(most, _AT_ONCE // each), min(most, _SMALLEST_BLOCK))
 
 
 class StoppedError(Exception):

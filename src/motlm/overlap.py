@@ -12,7 +12,9 @@ __all__ = ["OVERLAPS", "Mean", "Nearest", "Overlap", "apply_to", "contain", "nea
 
 
 class Overlap(Protocol):
-    """The interface of such a rule. Arrays are (n_localities, n_rows), scores have one row more."""
+    """The interface of such a rule. Arrays are (n_localities, n_rows), scores have one row more, and
+    of several classes an axis of them before the rows.
+    """
 
     name: ClassVar[str]
 
@@ -57,6 +59,8 @@ class Nearest:
         return nearest(distance, member)
 
     def combine(self, scores: Array, used: Integers, applicable: Booleans) -> Array:
+        if scores.ndim > 2:
+            return np.asarray(np.take_along_axis(scores, used[None, None], axis=0)[0])
         n_rows = scores.shape[1]
         return np.asarray(scores.ravel().take(used * n_rows + np.arange(n_rows)))
 
@@ -70,7 +74,8 @@ class Mean:
         return np.where(member.sum(axis=0) > 1, -1, nearest(distance, member))
 
     def combine(self, scores: Array, used: Integers, applicable: Booleans) -> Array:
-        return np.asarray((scores * applicable).sum(axis=0) / applicable.sum(axis=0))
+        apply = applicable[:, None] if scores.ndim > 2 else applicable
+        return np.asarray((scores * apply).sum(axis=0) / applicable.sum(axis=0))
 
 
 OVERLAPS: dict[str, Overlap] = {"nearest": Nearest(), "mean": Mean()}

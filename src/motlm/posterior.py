@@ -58,7 +58,9 @@ _ROUNDING = 1e-9  # relative: exp(log(10)) is more than 10
 class Declared:
     """What a field of the posterior is."""
 
-    axes: tuple[str, ...]  # "localities", "models" (the exterior is the last), "coordinates", ..
+    # "localities", "models" (the exterior is the last), "coordinates", ..; "scores" are the classes
+    # where there are several, and no axis else
+    axes: tuple[str, ...]
     role: str  # "mean", "scale" or "radius"
     fisher: Callable[[Posterior], Array]  # 1 / sqrt(Fisher information) of each of its numbers
     range: tuple[float, float]  # what any posterior may hold, of closed forms and draws too
@@ -97,7 +99,7 @@ def _per_axes(mean: str) -> Callable[[Posterior], Array]:
 
     def fisher(one: Posterior) -> Array:
         value, scale = getattr(one, mean), getattr(one, f"{mean}_scale")
-        n_axes = value.shape[1] if value.ndim > 1 else 1
+        n_axes = int(np.prod(value.shape[1:]))
         return np.full(scale.shape, (2.0 * max(n_axes, 1)) ** -0.5)
 
     return fisher
@@ -130,11 +132,12 @@ class Posterior:
     radius_shape, radius_rate : ndarray, (n_localities,)
         Of the Gamma distribution of each radius.
     coef : ndarray, (n_localities + 1, n_features)
-        Mean weights.
+        Mean weights; of several classes (n_localities + 1, n_classes, n_features).
     coef_scale : ndarray, (n_localities + 1,)
         Standard deviation of the weights.
     intercept, intercept_scale : ndarray, (n_localities + 1,)
-        Mean and standard deviation of each intercept.
+        Mean and standard deviation of each intercept; of several classes their means are
+        (n_localities + 1, n_classes).
 
     Examples
     --------
@@ -179,11 +182,11 @@ class Posterior:
         limits=MEAN_RADII,
         searched_as="radius_mean",
     )
-    coef: Array = _declare("models", "features", role="mean", fisher=_like_scale("coef"))
+    coef: Array = _declare("models", "scores", "features", role="mean", fisher=_like_scale("coef"))
     coef_scale: Array = _declare(
         "models", role="scale", fisher=_per_axes("coef"), range=SCALES, limits=FREE_SCALES
     )
-    intercept: Array = _declare("models", role="mean", fisher=_like_scale("intercept"))
+    intercept: Array = _declare("models", "scores", role="mean", fisher=_like_scale("intercept"))
     intercept_scale: Array = _declare(
         "models", role="scale", fisher=_per_axes("intercept"), range=SCALES, limits=FREE_SCALES
     )
@@ -226,15 +229,22 @@ FIELDS: dict[str, Declared] = {one.name: one.metadata["declared"] for one in fie
 MODEL_FIELDS = tuple(name for name, one in FIELDS.items() if one.axes[0] == "models")
 
 
-def shape_of(name: str, n_localities: int, n_coordinates: int, n_features: int) -> tuple[int, ...]:
-    """The shape of a field."""
+def shape_of(
+    name: str,
+    n_localities: int,
+    n_coordinates: int,
+    n_features: int,
+    scores: tuple[int, ...] = (),
+) -> tuple[int, ...]:
+    """The shape of a field; `scores` is that of a model's score for one row."""
     sizes = {
-        "localities": n_localities,
-        "models": n_localities + 1,
-        "coordinates": n_coordinates,
-        "features": n_features,
+        "localities": (n_localities,),
+        "models": (n_localities + 1,),
+        "coordinates": (n_coordinates,),
+        "features": (n_features,),
+        "scores": scores,
     }
-    return tuple(sizes[axis] for axis in FIELDS[name].axes)
+    return sum((sizes[axis] for axis in FIELDS[name].axes), ())
 
 
 def check_ranges(posterior: Posterior, learned: bool) -> None:
@@ -297,11 +307,12 @@ class Prior:
     radius_shape, radius_rate : float or array, (n_localities,), default=2.0 and 0.1
         Of the Gamma distribution of a radius; its mean is shape / rate.
     coef : float or array, (n_localities + 1, n_columns), default=0.0
-        Mean of the weights.
+        Mean of the weights; of several classes (n_localities + 1, n_classes, n_columns).
     coef_scale : float or array, (n_localities + 1,), default=1.0
         Their standard deviation.
     intercept, intercept_scale : float or array, (n_localities + 1,), default=0.0 and 1.0
-        Mean and standard deviation of the intercept.
+        Mean and standard deviation of the intercept; of several classes the mean is
+        (n_localities + 1, n_classes).
     learn_scales : bool, default=False
         Whether the scales of the weights are learned in place of those given: one for the exterior
         and one for all localities, the best ones for their posteriors. Then many columns need no
@@ -352,11 +363,11 @@ class Prior:
                     f" sought; got {value}."
                 )
 
-    def expand(self, n_localities: int, n_columns: int) -> Prior:
+    def expand(self, n_localities: int, n_columns: int, scores: tuple[int, ...] = ()) -> Prior:
         """The same prior with every entry an array of its full shape."""
         full = {}
         for name in FIELDS:
-            shape = shape_of(name, n_localities, n_columns, n_columns)
+            shape = shape_of(name, n_localities, n_columns, n_columns, scores)
             value = np.asarray(getattr(self, name), dtype=float)
             if value.ndim not in (0, len(shape)) or (value.ndim and value.shape != shape):
                 raise InputError(
@@ -430,7 +441,7 @@ def settle_scales(prior: Prior, posterior: Posterior) -> tuple[Prior, float]:
     if not prior.learn_scales:
         return prior, 0.0
     n, price = posterior.n_localities, 0.0
-    gap = posterior.coef - np.asarray(prior.coef)
+    gap = (posterior.coef - np.asarray(prior.coef)).reshape(n + 1, posterior.coef[0].size)
     scales = np.array(prior.coef_scale, dtype=float)
     for models in [slice(0, n), slice(n, n + 1)] if n else [slice(0, 1)]:
         if gap.shape[1]:
@@ -447,14 +458,18 @@ def _keep(fields_of: Prior | Posterior, kept: Sequence[int], n_localities: int) 
 
 
 def flatten(
-    of: Prior | Posterior, n_localities: int = 0, n_coordinates: int = 0, n_features: int = 0
+    of: Prior | Posterior,
+    n_localities: int = 0,
+    n_coordinates: int = 0,
+    n_features: int = 0,
+    scores: tuple[int, ...] = (),
 ) -> Array:
     """All numbers of a posterior, field by field, in one array; of a prior, for these shapes."""
     parts = []
     for name in FIELDS:
         value = np.asarray(getattr(of, name), dtype=float)
         if isinstance(of, Prior):
-            shape = shape_of(name, n_localities, n_coordinates, n_features)
+            shape = shape_of(name, n_localities, n_coordinates, n_features, scores)
             value = np.broadcast_to(value, shape)
         parts.append(value.ravel())
     return np.concatenate(parts)

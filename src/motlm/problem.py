@@ -110,9 +110,9 @@ class Problem:
         unit = moved.coef_scale  # the zero-one loss sees ratios only
         return replace(
             moved,
-            coef=moved.coef / unit[:, None],
+            coef=(moved.coef.T / unit).T,
             coef_scale=np.ones_like(unit),
-            intercept=moved.intercept / unit,
+            intercept=(moved.intercept.T / unit).T,
             intercept_scale=moved.intercept_scale / unit,
         )
 
@@ -155,7 +155,7 @@ class Recipe:
             inputs.check_reach(table.X, "X", UNSCALED)
             _check_target(table.target, target)
         geometry = self.geometry.fit(inputs, table.X, table.weight)
-        prior = geometry.expand(self.prior, self.room, inputs)
+        prior = geometry.expand(self.prior, self.room, inputs, target.loss.scores)
         problem = Problem(
             inputs,
             geometry,

@@ -171,16 +171,16 @@ def paper_draw(objective: Objective, n_localities: int, rng: np.random.Generator
     else:
         placed, _ = geometry.place(rows, n, rng)
         center, center_scale = placed["center"], placed["center_scale"]
-    classification = objective.loss.name == "zero-one"
+    classification, wide = objective.loss.name == "zero-one", (n + 1, *objective.loss.scores, d)
     shape, rate = 50.0 * rng.uniform(size=n), 50.0 * rng.uniform(size=n)
     return Posterior(
         center=center,
         center_scale=center_scale,
         radius_shape=np.maximum(shape, 2.0),
         radius_rate=np.maximum(rate, 0.1),
-        coef=rng.standard_normal((n + 1, d)) if classification else np.zeros((n + 1, d)),
+        coef=rng.standard_normal(wide) if classification else np.zeros(wide),
         coef_scale=np.ones(n + 1),
-        intercept=np.zeros(n + 1),
+        intercept=np.zeros(wide[:-1]),
         intercept_scale=np.ones(n + 1),
     )
 

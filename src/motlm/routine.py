@@ -18,13 +18,14 @@ from .inputs import Group
 
 __all__ = ["LINKS", "Answer", "Routine"]
 
-LINKS = ("sign", "identity", "log")  # that exports and the page can write
+LINKS = ("sign", "largest", "identity", "log")  # that exports and the page can write
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a score answers: with the link "sign" one of two labels, with "identity" score * scale +
-    center, with "log" the exponential of that.
+    """What a score answers: with the link "sign" one of two labels, with "largest" the label of the
+    largest of several scores, with "identity" score * scale + center, with "log" the exponential of
+    that.
     """
 
     link: str  # one of LINKS
@@ -60,7 +61,9 @@ class Routine:
     origin: Array  # (n_encoded,)
     factor: Array  # (n_encoded,), 0 for columns that are ignored
     loci: tuple[Locus, ...]
-    coef: Array  # (n_localities + 1, n_encoded); the last row is the exterior model
+    # (n_localities + 1, n_encoded); the last row is the exterior model. Of several classes coef and
+    # intercept have an axis of them after the first.
+    coef: Array
     intercept: Array  # (n_localities + 1,)
     overlap: str  # "nearest" or "mean"
     answer: Answer

@@ -85,7 +85,9 @@ def place_at_rows(
     placed, distance = objective.geometry.place(rows, n, rng)
     share = rng.uniform(0.05, 0.5, size=n)
     outside = np.ones(len(rows), dtype=bool)
-    radius, coef, intercept = np.ones(n), np.zeros((n + 1, d)), np.zeros(n + 1)
+    scores = objective.loss.scores
+    radius = np.ones(n)
+    coef, intercept = np.zeros((n + 1, *scores, d)), np.zeros((n + 1, *scores))
     working = _from_nothing(objective)
     late = n
     for i in range(n):
@@ -131,7 +133,7 @@ def one_model(objective: Objective, unit_scale: bool) -> Posterior:
         center_scale=nothing,
         radius_shape=nothing,
         radius_rate=nothing,
-        **_models(coef[None], np.array([intercept]), unit_scale, objective.loss.start_scale),
+        **_models(coef[None], intercept[None], unit_scale, objective.loss.start_scale),
     )
 
 
@@ -143,8 +145,8 @@ class Ball:
 
     placed: Placed  # fields of one locality
     radius: float
-    coef: Array  # (2, n_features): inside, exterior
-    intercept: Array  # (2,)
+    coef: Array  # (2, n_features): inside, exterior; of several classes (2, n_classes, n_features)
+    intercept: Array  # (2,), or (2, n_classes)
     gain: float  # loss per row that it promises to remove
     start_scale: float = 0.3  # of its weights and intercepts
 
@@ -213,7 +215,7 @@ def promising_balls(
         ).value
     )
     stays = float(loss.steps)  # whether models are corrections of the exterior's
-    offset = stays * float(posterior.intercept[-1])
+    offset = stays * posterior.intercept[-1]
     base = np.asarray(stays * mean[-1], float)
     response, curvature = loss.working(np.asarray(rows.target, float), base)
     total = rows.total_weight
@@ -231,15 +233,17 @@ def promising_balls(
         if part[0] and stop():
             return []
         found, models = score_balls(
-            rows.data, loss.code, float(loss.tolerance), base, response, curvature, outside,
-            chosen[part], np.maximum(share[part], least),
+            rows.data, loss.code, float(loss.tolerance), np.atleast_2d(base),
+            np.atleast_2d(response), curvature, outside, chosen[part],
+            np.maximum(share[part], least),
         )  # fmt: skip
         balls = []
         for row, (limit, left), model in zip(chosen[part], found, models, strict=True):
             radius = min(max(float(np.sqrt(limit)), SMALLEST_START), LARGEST_START)
             placed = objective.geometry.candidate(rows, int(row), radius)
             gain = (before - float(left)) / total
-            coef, intercept = model[:, :-1] + posterior.coef[-1] * stays, model[:, -1] + offset
+            model = model.reshape(2, *loss.scores, -1)
+            coef, intercept = model[..., :-1] + posterior.coef[-1] * stays, model[..., -1] + offset
             balls.append(Ball(placed, radius, coef, intercept, gain, loss.start_scale))
         return balls
 
@@ -350,20 +354,22 @@ def _from_nothing(objective: Objective) -> tuple[Array, Array]:
     """What a model aims at where all scores are 0, and the weights of the rows in it."""
     rows = objective.rows
     response, curvature = objective.loss.working(
-        np.asarray(rows.target, float), np.zeros(len(rows))
+        np.asarray(rows.target, float), np.zeros((*objective.loss.scores, len(rows)))
     )
     return response, rows.weight * curvature
 
 
 def _ridge(
     objective: Objective, working: tuple[Array, Array], chosen: Booleans
-) -> tuple[Array, float]:
+) -> tuple[Array, Array]:
     """Weighted ridge regression on the chosen rows; 0 where there are none."""
     from ._engine.screening import fit_ridge
 
     response, weight = working
-    model = fit_ridge(objective.rows.data, response, np.where(chosen, weight, 0.0))
-    return np.asarray(model[:-1]), float(model[-1])
+    data, chosen_weight = objective.rows.data, np.where(chosen, weight, 0.0)
+    model = fit_ridge(data, np.atleast_2d(response), chosen_weight)
+    model = model.reshape(*objective.loss.scores, -1)
+    return np.asarray(model[..., :-1]), np.asarray(model[..., -1])
 
 
 def placed_at_rows(

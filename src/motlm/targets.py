@@ -8,16 +8,16 @@ TARGETS, and files know it too.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, xlogy
+from scipy.special import expit, log_ndtr, logsumexp, ndtr, softmax, xlogy
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression, TweedieRegressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ._typing import AnyArray, Array, Booleans
@@ -25,7 +25,18 @@ from .combinations import gates
 from .errors import InputError, ModelFileError
 from .frames import check_finite, check_present, check_size
 from .limits import LARGEST_TARGET, SMALLEST_TARGET, flush_to_zero, power_of_two
-from .losses import Gamma, Log, Loss, OffBy, Poisson, Squared, Tweedie, ZeroOne
+from .losses import (
+    AnySign,
+    Gamma,
+    Log,
+    Loss,
+    Multinomial,
+    OffBy,
+    Poisson,
+    Squared,
+    Tweedie,
+    ZeroOne,
+)
 from .optimize import Solution
 from .routine import Answer
 from .rows import Rows
@@ -34,11 +45,14 @@ from .units import Units
 
 __all__ = [
     "DTYPES",
+    "LABEL_LOSSES",
     "RATE_LOSSES",
     "TARGETS",
     "Binary",
     "Continuous",
+    "Labels",
     "Rate",
+    "Several",
     "Target",
     "read_target",
 ]
@@ -178,18 +192,13 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Binary:
-    """Two labels, coded as -1 and +1; the sign of a score is the answer.
+class Labels:
+    """What two labels and several have in common."""
 
-    With the log loss a score is the log-odds of the second label. With the zero-one loss, the
-    paper's, its size means nothing by itself: the probability is that of the posterior's score to
-    be positive.
-    """
-
-    classes: AnyArray  # (2,)
+    classes: AnyArray  # in order
     loss_name: str = "log"  # or "zero-one"
 
-    kind: ClassVar[str] = "binary"
+    kind: ClassVar[str]
     task: ClassVar[str] = "classification"
     score_name: ClassVar[str] = "accuracy"
     measure_name: ClassVar[str] = "accuracy"
@@ -207,18 +216,15 @@ class Binary:
     anchor: ClassVar[float] = 2.0  # tuned on training objectives
 
     @property
-    def loss(self) -> Loss:
-        return _BINARY_LOSSES[self.loss_name]
-
-    @property
     def temperatures(self) -> tuple[float, ...]:
         if self.loss_name == "log":
             return (0.5, 1.0, 2.0, 4.0)  # around Bayes' rule, 1
         # tuned on two splits of Banana and wdbc, 0.5 on ten of KEEL's eight sets
         return (0.5, 1.0, 2.0, 4.0, 8.0)
 
-    @classmethod
-    def learn(cls, y: AnyArray, loss: str = "log") -> Binary:
+    @staticmethod
+    def learn(y: AnyArray, loss: str = "log") -> Binary | Several:
+        """Of two labels, or of several."""
         if y.dtype.kind == "f":
             check_finite(y[:, None], ("y",), "y")
         elif y.dtype.kind == "O":
@@ -229,37 +235,123 @@ class Binary:
             except ValueError as error:
                 raise InputError(str(error)) from None
         classes = np.unique(y)
-        if len(classes) > 2:
-            raise InputError(
-                "Only binary classification is supported. The type of the target is"
-                f" {type_of_target(y)}. It has {len(classes)} classes; wrap the model in"
-                " sklearn.multiclass.OneVsRestClassifier."
-            )
         if len(classes) < 2:
             raise InputError(
                 f"y has one class only, {classes[0]!r}, in {len(y)} rows of positive weight; a"
                 " classifier needs two classes."
             )
-        return cls(classes, loss)
+        if len(classes) > MOST_CLASSES:
+            raise InputError(
+                f"y has {len(classes)} classes in {len(y)} rows; at most {MOST_CLASSES} can be"
+                " told apart.",
+                "If y is a number, use LocalMixtureRegressor; else join rare classes into one.",
+            )
+        return Binary(classes, loss) if len(classes) == 2 else Several(classes, loss)
 
-    def scale_by(self, units: Units) -> Binary:
+    def scale_by(self, units: Units) -> Self:
         return self
 
-    def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Binary:
+    def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Self:
         return self
 
-    def code(self, y: Any, what: str = "y") -> Array:
-        labels = column_or_1d(y, warn=True)
+    def check(self, y: Any, what: str) -> AnyArray:
+        """Labels that the model knows."""
+        labels: AnyArray = column_or_1d(y, warn=True)
         strange = ~np.isin(labels, self.classes)
         if strange.any():
             raise InputError(
                 f"{what} has the label {labels[strange].tolist()[0]!r}, which the model does not"
                 f" know; its labels are {self.classes.tolist()}."
             )
-        return np.where(labels == self.classes[1], 1.0, -1.0)
+        return labels
 
     def goal(self, codes: Array) -> Array:
         return codes
+
+    def in_units(self, scores: Array) -> Array:
+        return scores
+
+    def level(self, answer: Any) -> float:
+        return 0.0
+
+    def bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
+        return catoni_bound(solution.objective, solution.inverse_temperature, n_rows, n_choices)
+
+    def expected_risk(self, judgment: float) -> float | None:
+        return None if self.loss_name == "log" else 1.0 - judgment
+
+    def expected_error(self, judgment: float, scale: float) -> float | None:
+        return None
+
+    def measure(self, y: AnyArray, answers: AnyArray) -> float | None:
+        return float(np.mean(y == answers)) if len(y) else None
+
+    def balance(self, y: AnyArray) -> dict[str, float]:
+        return {
+            f"share of {label}": float(np.mean(y == label)) if len(y) else float("nan")
+            for label in self.classes
+        }
+
+    def simple_model(self) -> Any:
+        return make_pipeline(_InUnits(), StandardScaler(), LogisticRegression(max_iter=2000))
+
+    def content(self) -> dict[str, Any]:
+        dtype = "text" if self.classes.dtype.kind in "UT" else str(self.classes.dtype)
+        made = {"kind": self.kind, "dtype": dtype, "classes": self.classes.tolist()}
+        # as before there was another loss, so that models keep their hashes
+        return made if self.loss_name == "zero-one" else {**made, "loss": self.loss_name}
+
+    @classmethod
+    def read(cls, read: Any) -> Self:
+        dtype, values = read.text("dtype"), read.sequence("classes")
+        loss = read.text("loss") if "loss" in read.content else "zero-one"
+        if loss not in LABEL_LOSSES:
+            raise read.fail("loss", f"one of {', '.join(LABEL_LOSSES)}", loss)
+        if dtype not in DTYPES:
+            raise read.fail("dtype", f"one of {', '.join(DTYPES)}", dtype)
+        what = "two different labels"
+        if cls is Several:
+            what = f"three to {MOST_CLASSES} different labels"
+        kinds = {"text": str, "object": object}
+        if not 2 <= len(values) <= MOST_CLASSES:
+            raise read.fail("classes", what, values[:10])
+        try:
+            made = np.array(values, dtype=kinds.get(dtype, dtype))
+        except (ValueError, OverflowError, TypeError):
+            raise read.fail("classes", f"labels of type {dtype}", values) from None
+        if made.shape != (len(values),) or made.tolist() != values:
+            raise read.fail("classes", f"labels of type {dtype}", values)
+        try:  # as in fit
+            found = cls.learn(made)
+        except (ValueError, TypeError):
+            raise read.fail("classes", what, values) from None
+        if type(found) is not cls:
+            raise read.fail("classes", what, values)
+        if found.classes.tolist() != values:
+            raise read.fail("classes", f"{what} in order", values)
+        return cls(made, loss)
+
+
+LABEL_LOSSES = ("log", "zero-one")
+MOST_CLASSES = 256
+
+
+class Binary(Labels):
+    """Two labels, coded as -1 and +1; the sign of a score is the answer.
+
+    With the log loss a score is the log-odds of the second label. With the zero-one loss, the
+    paper's, its size means nothing by itself: the probability is that of the posterior's score to
+    be positive.
+    """
+
+    kind: ClassVar[str] = "binary"
+
+    @property
+    def loss(self) -> Loss:
+        return Log() if self.loss_name == "log" else ZeroOne()
+
+    def code(self, y: Any, what: str = "y") -> Array:
+        return np.where(self.check(y, what) == self.classes[1], 1.0, -1.0)
 
     def log_odds(self, score: Array, variance: Array) -> Array:
         """Of the second label, from the score that is answered by and its variance."""
@@ -268,8 +360,10 @@ class Binary:
         ratio = score / np.sqrt(variance)
         return np.asarray(log_ndtr(ratio) - log_ndtr(-ratio))
 
-    def in_units(self, scores: Array) -> Array:
-        return scores
+    def probabilities(self, score: Array, variance: Array) -> Array:
+        """(n_rows, 2), from the score that is answered by and its variance."""
+        odds = self.log_odds(score, variance)
+        return np.column_stack([expit(-odds), expit(odds)])
 
     def answer(self, scores: Array) -> AnyArray:
         return np.asarray(self.classes[(scores > 0).astype(int)])
@@ -279,9 +373,6 @@ class Binary:
 
     def apart(self, first: Array, second: Array) -> Booleans:
         return np.asarray((first > 0) != (second > 0))
-
-    def level(self, answer: Any) -> float:
-        return 0.0
 
     def shade(self, scores: Array) -> Array:
         return np.asarray(scores > 0, dtype=int)
@@ -302,38 +393,16 @@ class Binary:
             return np.asarray(np.logaddexp(0.0, -rows.target * np.clip(scores, -most, most)))
         return np.asarray(np.where(scores > 0, 1.0, -1.0) != rows.target, dtype=float)
 
-    def bound(self, solution: Solution, n_rows: float, n_choices: int) -> float:
-        return catoni_bound(solution.objective, solution.inverse_temperature, n_rows, n_choices)
-
-    def expected_risk(self, judgment: float) -> float | None:
-        return None if self.loss_name == "log" else 1.0 - judgment
-
-    def expected_error(self, judgment: float, scale: float) -> float | None:
-        return None
-
     def usual(self, mean_code: float) -> Any:
         return self.classes[int(mean_code > 0)]
-
-    def measure(self, y: AnyArray, answers: AnyArray) -> float | None:
-        return float(np.mean(y == answers)) if len(y) else None
-
-    def balance(self, y: AnyArray) -> dict[str, float]:
-        return {
-            f"share of {label}": float(np.mean(y == label)) if len(y) else float("nan")
-            for label in self.classes
-        }
 
     def error(self, tolerance: float) -> Loss:
         return ZeroOne()
 
-    def simple_model(self) -> Any:
-        return make_pipeline(_InUnits(), StandardScaler(), LogisticRegression(max_iter=2000))
-
-    @staticmethod
     @flush_to_zero
-    def votes(membership: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
-        """The posterior's votes for the positive and for the negative class: memberships times Phi,
-        over the sum of all gates.
+    def votes(self, membership: Array, mean: Array, variance: Array) -> Array:
+        """(n_rows, 2): the posterior's votes for each label: memberships times Phi, over the sum of
+        all gates.
 
         Each is computed by itself, so that a vote near 1 leaves the digits of the other.
         """
@@ -341,42 +410,100 @@ class Binary:
         gate /= gate.sum(axis=0)
         score = mean / np.sqrt(variance)
         tiny = np.finfo(float).tiny  # an impossible vote would be an infinite score
-        positive = np.clip((gate * ndtr(score)).sum(axis=0), tiny, 1.0)  # 1 up to rounding
-        return positive, np.clip((gate * ndtr(-score)).sum(axis=0), tiny, 1.0)
-
-    def content(self) -> dict[str, Any]:
-        dtype = "text" if self.classes.dtype.kind in "UT" else str(self.classes.dtype)
-        made = {"kind": self.kind, "dtype": dtype, "classes": self.classes.tolist()}
-        # as before there was another loss, so that models keep their hashes
-        return made if self.loss_name == "zero-one" else {**made, "loss": self.loss_name}
-
-    @classmethod
-    def read(cls, read: Any) -> Binary:
-        dtype, values = read.text("dtype"), read.sequence("classes")
-        loss = read.text("loss") if "loss" in read.content else "zero-one"
-        if loss not in _BINARY_LOSSES:
-            raise read.fail("loss", f"one of {', '.join(_BINARY_LOSSES)}", loss)
-        if dtype not in DTYPES:
-            raise read.fail("dtype", f"one of {', '.join(DTYPES)}", dtype)
-        if len(values) != 2:
-            raise read.fail("classes", "two different labels", values)
-        kinds = {"text": str, "object": object}
-        try:
-            made = np.array(values, dtype=kinds.get(dtype, dtype))
-        except (ValueError, OverflowError, TypeError):
-            raise read.fail("classes", f"labels of type {dtype}", values) from None
-        if made.shape != (len(values),) or made.tolist() != values:
-            raise read.fail("classes", f"labels of type {dtype}", values)
-        try:  # as in fit
-            found = cls.learn(made)
-        except (ValueError, TypeError):
-            raise read.fail("classes", "two different labels", values) from None
-        if found.classes.tolist() != values:
-            raise read.fail("classes", "two different labels in order", values)
-        return cls(made, loss)
+        each = [(gate * ndtr(sign * score)).sum(axis=0) for sign in (-1.0, 1.0)]
+        return np.clip(np.column_stack(each), tiny, 1.0)  # 1 up to rounding
 
 
-_BINARY_LOSSES: dict[str, Loss] = {"log": Log(), "zero-one": ZeroOne()}
+class Several(Labels):
+    """Three labels or more, coded by their index; a model has one score for each, and the label of
+    the largest is the answer.
+
+    Scores are (.., n_classes, n_rows). With the log loss their softmax are the probabilities; with
+    the zero-one loss the probability of a label is that of the posterior's score of it to be the
+    largest.
+    """
+
+    kind: ClassVar[str] = "several"
+
+    @property
+    def loss(self) -> Loss:
+        count = len(self.classes)
+        return Multinomial(count) if self.loss_name == "log" else AnySign(count)
+
+    def code(self, y: Any, what: str = "y") -> Array:
+        return np.searchsorted(self.classes, self.check(y, what)).astype(float)
+
+    def probabilities(self, score: Array, variance: Array) -> Array:
+        """(n_rows, n_classes), from the scores that are answered by and their variance."""
+        if self.loss_name == "log":
+            return np.asarray(softmax(score, axis=0).T)
+        return self._largest(score, variance).T
+
+    @staticmethod
+    def _largest(mean: Array, variance: Array) -> Array:
+        """Probability that each of independent normal scores, (.., n_classes, n_rows), of one
+        variance is the largest, by quadrature over it.
+        """
+        ratio = mean / np.sqrt(variance)[..., None, :]
+        count = ratio.shape[-2]
+        found = np.zeros(ratio.shape)
+        for k in range(count):
+            gap = ratio[..., k : k + 1, :] - ratio
+            others = [j for j in range(count) if j != k]
+            for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+                found[..., k, :] += weight * np.prod(ndtr(gap[..., others, :] + node), axis=-2)
+        return found / found.sum(axis=-2, keepdims=True)
+
+    def answer(self, scores: Array) -> AnyArray:
+        return np.asarray(self.classes[self.shade(scores)])
+
+    def answers(self, scores: Array) -> AnyArray:
+        return np.asarray(self.classes[np.unique(scores.argmax(axis=-1))])
+
+    def apart(self, first: Array, second: Array) -> Booleans:
+        return np.asarray(self.shade(first) != self.shade(second))
+
+    def shade(self, scores: Array) -> Array:
+        return np.asarray(scores.argmax(axis=-2 if scores.ndim > 1 else -1))
+
+    def describe(self) -> Answer:
+        return Answer("largest", tuple(self.classes.tolist()), 0.0, 1.0, 0.0)
+
+    def judge(self, scores: Array, rows: Rows) -> float:
+        sign = -1.0 if self.loss_name == "log" else 1.0
+        values = self.losses(scores, rows)
+        if self.loss_name != "log":
+            values = 1.0 - values
+        return sign * float(np.average(values, weights=rows.weight))
+
+    def losses(self, scores: Array, rows: Rows) -> Array:
+        codes = rows.target.astype(int)
+        if self.loss_name != "log":
+            return np.asarray(self.shade(scores) != codes, dtype=float)
+        own = np.take_along_axis(scores, codes[None], axis=0)[0]
+        # so many rows cannot tell greater odds: one row at an edge would outweigh all others
+        least, most = np.log1p(1.0 / (len(rows) + 1.0)), np.log(len(rows) + 2.0)
+        return np.clip(logsumexp(scores, axis=0) - own, least, most)
+
+    def usual(self, mean_code: float) -> Any:
+        return None  # a mean of indices does not tell the most frequent label
+
+    def error(self, tolerance: float) -> Loss:
+        return AnySign(len(self.classes))
+
+    @flush_to_zero
+    def votes(self, membership: Array, mean: Array, variance: Array) -> Array:
+        """(n_rows, n_classes): the posterior's votes for each label: memberships times the
+        probability that its score is the largest, over the sum of all gates.
+        """
+        gate = gates(membership)[0]
+        gate /= gate.sum(axis=0)
+        found = (gate[:, None] * self._largest(mean, variance)).sum(axis=0)
+        return np.asarray(np.clip(found, np.finfo(float).tiny, 1.0).T)
+
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -725,7 +852,7 @@ def _root_mean_square(values: Array, weight: Array | None = None) -> float:
     return unit * float(np.sqrt(np.average((values / unit) ** 2, weights=weight)))
 
 
-TARGETS: dict[str, type[Any]] = {one.kind: one for one in (Binary, Continuous, Rate)}
+TARGETS: dict[str, type[Any]] = {one.kind: one for one in (Binary, Several, Continuous, Rate)}
 
 
 def read_target(read: Any) -> Target:

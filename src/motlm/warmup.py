@@ -83,11 +83,13 @@ def _run(geometry: Geometry, loss: Loss, many: bool, dtype: object) -> None:
     rng = np.random.default_rng(0)
     m = _MANY if many else _ROWS
     X, y = rng.normal(size=(m, 1)), np.sign(rng.normal(size=m))
+    if loss.scores:
+        y = np.maximum(y, 0.0)  # indices of classes
     points = np.zeros((1, 1))
     alike: Geometry = LearnedBalls() if geometry.learned else GivenCenters(points=points)
     distance = None if geometry.learned else np.abs(X)
     rows = Rows.of(X, y, None, distance).astype(dtype)
-    prior = Prior().expand(1, 1)
+    prior = Prior().expand(1, 1, loss.scores)
     objective = Objective(loss, alike, prior, rows, 1.0, block=_BLOCK if many else _MANY)
     begin = place_at_rows(objective, 1, False, rng)
     free = [*MODEL_FIELDS, *alike.free]

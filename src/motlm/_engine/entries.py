@@ -27,8 +27,10 @@ from .rows import (
     Located,
     add_moments,
     add_sums,
+    class_losses,
     combine,
     losses_of,
+    n_class_work,
     n_moments,
     n_sums,
     solve_models,
@@ -49,6 +51,7 @@ __all__ = [
     "gaussian_divergences",
     "half_distances",
     "losses",
+    "losses_of_classes",
     "prepare",
     "solved",
     "theta_tables",
@@ -64,6 +67,19 @@ def losses(loss: int, tolerance: float, y: Array, mean: Array, variance: Array) 
     found = np.empty((3, len(y)))
     losses_of(loss, tolerance, y, mean, variance, found[0], found[1], found[2])
     return found
+
+
+@entry
+def losses_of_classes(
+    loss: int, y: Array, mean: Array, variance: Array
+) -> tuple[Array, Array, Array]:
+    """Expected losses of scores of several classes, mean (class, number), and their partials in mean
+    and variance.
+    """
+    value, by_mean, by_variance = np.empty(len(y)), np.empty(mean.shape), np.empty(len(y))
+    work = np.empty((n_class_work(len(mean)), len(y)))
+    class_losses(loss, y, mean, variance, value, by_mean, by_variance, work)
+    return value, by_mean, by_variance
 
 
 @entry
@@ -171,7 +187,7 @@ def block_moments(
 ) -> Array:
     """Of some rows, for `from_moments`."""
     total = np.zeros(n_moments(setup.n, setup.d))
-    center = fields_of(full, setup.n, setup.n_coordinates, setup.d).center
+    center = fields_of(full, setup.n, setup.n_coordinates, setup.d, setup.outputs).center
     add_moments(
         tables, setup.learned, setup.alike, data, center, begin, end, setup.heavy, located, total
     )
@@ -181,8 +197,8 @@ def block_moments(
 @entry
 def from_moments(setup: Setup, total: Array, full: Array) -> None:
     """The best models of the squared loss, into full."""
-    models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d))
-    prior = models_of(fields_of(setup.prior, setup.n, setup.n_coordinates, setup.d))
+    models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d, setup.outputs))
+    prior = models_of(fields_of(setup.prior, setup.n, setup.n_coordinates, setup.d, setup.outputs))
     twice = 2.0 * setup.inverse_temperature
     solve_models(total, setup.n, setup.d, twice, prior, setup.learned_scales, setup.most, models)
 
@@ -192,8 +208,8 @@ def block_sums(
     setup: Setup, data: Data, tables: Tables, full: Array, located: Located, begin: int, end: int
 ) -> Array:
     """Sums over some rows."""
-    models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d))
-    total = np.zeros(n_sums(setup.n, setup.n_coordinates, setup.d))
+    models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d, setup.outputs))
+    total = np.zeros(n_sums(setup.n, setup.n_coordinates, setup.d, setup.outputs))
     add_sums(
         tables, setup.learned, setup.alike, setup.loss, setup.tolerance, setup.combination, data,
         models, begin, end, located, True, total,

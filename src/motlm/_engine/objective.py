@@ -67,6 +67,7 @@ class Setup(NamedTuple):
     n: int  # localities
     n_coordinates: int
     d: int  # features
+    outputs: int  # scores of a model: classes where there are several
     heavy: bool
     learned_scales: bool  # whether the prior scales of the weights are the best ones
     most: float  # largest scale of a solved model
@@ -97,19 +98,20 @@ class Fields(NamedTuple):
 
 
 @compiled
-def fields_of(full: Array, n: int, n_coordinates: int, d: int) -> Fields:
+def fields_of(full: Array, n: int, n_coordinates: int, d: int, outputs: int) -> Fields:
     a = n * n_coordinates
     b = a + 3 * n
-    c = b + (n + 1) * d
+    c = b + (n + 1) * outputs * d
+    e = c + (n + 1) * (1 + outputs)
     return Fields(
         full[:a].reshape(n, n_coordinates),
         full[a : a + n],
         full[a + n : a + 2 * n],
         full[a + 2 * n : b],
-        full[b:c].reshape(n + 1, d),
+        full[b:c].reshape((n + 1) * outputs, d),
         full[c : c + n + 1],
-        full[c + n + 1 : c + 2 * (n + 1)],
-        full[c + 2 * (n + 1) :],
+        full[c + n + 1 : e],
+        full[e:],
     )
 
 
@@ -165,7 +167,7 @@ def _tables_of(setup: Any, bessel: Any, full: Any) -> Any:
     given = isinstance(bessel, NoneType)
 
     def make(setup, bessel, full):  # type: ignore[no-untyped-def]
-        fields = fields_of(full, setup.n, setup.n_coordinates, setup.d)
+        fields = fields_of(full, setup.n, setup.n_coordinates, setup.d, setup.outputs)
         low, high = np.empty(setup.n), np.empty(setup.n)
         for i in range(setup.n):
             first, last = edges_of(fields.radius_shape[i], setup.fine.quantiles)
@@ -212,7 +214,7 @@ def kl_and_partials(setup: Setup, full: Array, partials: Array) -> float:
     n, d, wide, prior = setup.n, setup.d, setup.n_coordinates, setup.prior
     scale = n * wide  # where the fields begin: scales of the centers, then shapes and rates
     shape, rate, coef = scale + n, scale + 2 * n, scale + 3 * n
-    coef_scale = coef + (n + 1) * d
+    coef_scale = coef + (n + 1) * setup.outputs * d
     total = 0.0
     for i in range(n):
         value, by_shape, by_rate = gamma_divergence(
@@ -223,9 +225,10 @@ def kl_and_partials(setup: Setup, full: Array, partials: Array) -> float:
     for part in range(3):  # centers, weights, intercepts
         count, width, first, spread = n, wide, 0, scale
         if part > 0:
-            count, width, first, spread = n + 1, d, coef, coef_scale
+            count, width, first, spread = n + 1, setup.outputs * d, coef, coef_scale
         if part == 2:
-            width, first, spread = 1, coef_scale + n + 1, coef_scale + 2 * (n + 1)
+            width, first = setup.outputs, coef_scale + n + 1
+            spread = first + (n + 1) * setup.outputs
         scales = prior[spread : spread + count].copy()
         if part == 1 and setup.learned_scales:  # at the best ones their own partials are 0
             last = first + count * width
@@ -254,7 +257,7 @@ def solve_all(setup: Setup, data: Data, tables: Tables, full: Array) -> Located:
     """The best models of the squared loss, into full; and where the rows lie."""
     n, d, m = setup.n, setup.d, len(data.target)
     located = new_located(n, m)
-    models = models_of(fields_of(full, n, setup.n_coordinates, d))
+    models = models_of(fields_of(full, n, setup.n_coordinates, d, setup.outputs))
     total = np.zeros(n_moments(n, d))
     for begin in range(0, m, setup.block):
         part, end = np.zeros(len(total)), min(begin + setup.block, m)
@@ -264,7 +267,7 @@ def solve_all(setup: Setup, data: Data, tables: Tables, full: Array) -> Located:
         )  # fmt: skip
         for i in range(len(total)):
             total[i] += part[i]
-    prior = models_of(fields_of(setup.prior, n, setup.n_coordinates, d))
+    prior = models_of(fields_of(setup.prior, n, setup.n_coordinates, d, setup.outputs))
     solve_models(
         total, n, d, 2.0 * setup.inverse_temperature, prior, setup.learned_scales, setup.most,
         models,
@@ -277,8 +280,8 @@ def sum_all(
     setup: Setup, data: Data, tables: Tables, full: Array, located: Located, partials: bool
 ) -> Array:
     """Sums over all rows, in the order of `n_sums`."""
-    models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d))
-    total = np.zeros(n_sums(setup.n, setup.n_coordinates, setup.d))
+    models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d, setup.outputs))
+    total = np.zeros(n_sums(setup.n, setup.n_coordinates, setup.d, setup.outputs))
     for begin in range(0, len(data.target), setup.block):
         part, end = np.zeros(len(total)), min(begin + setup.block, len(data.target))
         add_sums(
@@ -296,8 +299,8 @@ def finish(setup: Setup, full: Array, sums: Array, partials: Array) -> tuple[flo
     fields.
     """
     kl = kl_and_partials(setup, full, partials)
-    first = setup.n * (setup.n_coordinates + 3) + (setup.n + 1) * setup.d
-    last = first + 2 * (setup.n + 1)
+    first = setup.n * (setup.n_coordinates + 3) + (setup.n + 1) * setup.outputs * setup.d
+    last = first + (setup.n + 1) * (1 + setup.outputs)
     for i in range(setup.n + 1):  # the sums are of partials in the variances of the scores
         sums[1 + first + i] *= 2.0 * full[first + i]
         sums[1 + last + i] *= 2.0 * full[last + i]

@@ -19,8 +19,10 @@ from .tables import N_COLUMNS, Tables, look_up
 
 __all__ = [
     "ANY",
+    "ANY_SIGN",
     "GAMMA",
     "LOG",
+    "MULTINOMIAL",
     "OFF_BY",
     "POISSON",
     "SQUARED",
@@ -31,11 +33,14 @@ __all__ = [
     "Located",
     "Models",
     "add_gram",
+    "add_moment",
     "add_moments",
     "add_sums",
+    "class_losses",
     "combine",
     "dot",
     "losses_of",
+    "n_class_work",
     "n_moments",
     "n_sums",
     "new_located",
@@ -46,6 +51,7 @@ __all__ = [
 ]
 
 ZERO_ONE, SQUARED, OFF_BY, LOG, POISSON, GAMMA, TWEEDIE = range(7)  # losses
+MULTINOMIAL, ANY_SIGN = 7, 8  # of several classes
 SUM, ANY = 0, 1  # combinations of them
 _AT_ONCE = 128  # rows
 _STEEP = 600.0  # logarithms of rates beyond which they do not grow
@@ -67,7 +73,9 @@ class Data(NamedTuple):
 
 
 class Models(NamedTuple):
-    """The fields of a posterior that rows look at, but for the tables."""
+    """The fields of a posterior that rows look at, but for the tables. Of several classes each model
+    has one row of weights and one intercept for each of them, one after another.
+    """
 
     center: Array
     coef: Array
@@ -151,6 +159,104 @@ def losses_of(
             by_mean[j] = (density_above - density_below) * per_scale
             bend = density_above * above + density_below * below
             by_variance[j] = -0.5 * bend * per_scale * per_scale
+
+
+@compiled
+def n_class_work(outputs: int) -> int:
+    """Rows of the array that `class_losses` works in."""
+    return 3 * outputs + 2 if outputs > 1 else 0
+
+
+@compiled
+def class_losses(
+    loss: int, y: Array, score: Array, variance: Array, value: Array, by_mean: Array,
+    by_variance: Array, work: Array,
+) -> None:  # fmt: skip
+    """The expected losses of scores N(score, variance) of several classes, (class, row), y the index
+    of the class; and their partials.
+    """
+    if loss == MULTINOMIAL:
+        _multinomial(y, score, variance, value, by_mean, by_variance, work)
+    else:
+        _any_sign(y, score, variance, value, by_mean, by_variance, work)
+
+
+@compiled_fast
+def _multinomial(
+    y: Array, score: Array, variance: Array, value: Array, by_mean: Array, by_variance: Array,
+    work: Array,
+) -> None:  # fmt: skip
+    """-s_y + ln sum exp(s_k), by Knowles and Minka's bound with its parameters at p, the softmax of
+    the means: v/2 sum p^2 + ln sum exp(mean + (1/2 - p) v).
+    """
+    count, m = score.shape
+    p, square, total = work[:count], work[count], work[count + 1]
+    for j in range(m):
+        value[j], total[j], square[j] = score[0, j], 0.0, 0.0
+    for k in range(1, count):
+        for j in range(m):
+            value[j] = max(value[j], score[k, j])
+    for k in range(count):
+        for j in range(m):
+            p[k, j] = exponential(max(score[k, j] - value[j], -_STEEP))
+            total[j] += p[k, j]
+    for k in range(count):
+        for j in range(m):
+            p[k, j] /= total[j]
+            square[j] += p[k, j] * p[k, j]
+            by_mean[k, j] = score[k, j] + (0.5 - p[k, j]) * variance[j]
+    for j in range(m):
+        value[j], total[j], by_variance[j] = by_mean[0, j], 0.0, 0.0
+    for k in range(1, count):
+        for j in range(m):
+            value[j] = max(value[j], by_mean[k, j])
+    for k in range(count):
+        for j in range(m):
+            by_mean[k, j] = exponential(max(by_mean[k, j] - value[j], -_STEEP))
+            total[j] += by_mean[k, j]
+    for k in range(count):
+        for j in range(m):
+            by_mean[k, j] /= total[j]
+            by_variance[j] += p[k, j] * by_mean[k, j]
+    for k in range(count):
+        for j in range(m):
+            gap = (p[k, j] - by_mean[k, j]) - (square[j] - by_variance[j])
+            by_mean[k, j] += variance[j] * p[k, j] * gap
+            if y[j] == k:
+                by_mean[k, j] -= 1.0
+                value[j] -= score[k, j]
+    for j in range(m):
+        value[j] += 0.5 * variance[j] * square[j] + logarithm(total[j])
+        by_variance[j] = 0.5 * square[j] + 0.5 - by_variance[j]
+
+
+@compiled
+def _any_sign(
+    y: Array, score: Array, variance: Array, value: Array, by_mean: Array, by_variance: Array,
+    work: Array,
+) -> None:  # fmt: skip
+    """The probability that the sign of some class's score is wrong: 1 - prod (1 - P(wrong))."""
+    count, m = score.shape
+    each, slope, sign, others = work[:count], work[count : 2 * count], work[3 * count], value
+    before = work[2 * count : 3 * count]
+    for j in range(m):
+        others[j], by_variance[j] = 1.0, 0.0
+    for k in range(count):
+        for j in range(m):
+            sign[j] = 1.0 if y[j] == k else -1.0
+        losses_of(ZERO_ONE, 0.0, sign, score[k], variance, each[k], by_mean[k], slope[k])
+        for j in range(m):
+            before[k, j] = others[j]
+            others[j] *= 1.0 - each[k, j]
+    after = sign
+    for j in range(m):
+        value[j], after[j] = 1.0 - value[j], 1.0
+    for k in range(count - 1, -1, -1):
+        for j in range(m):
+            rest = before[k, j] * after[j]
+            after[j] *= 1.0 - each[k, j]
+            by_mean[k, j] *= rest
+            by_variance[j] += slope[k, j] * rest
 
 
 @compiled_fast
@@ -321,11 +427,11 @@ def _copy_located(source: Located, first: int, rows: int, out: Located, at: int)
 
 
 @compiled
-def n_sums(n: int, n_coordinates: int, d: int) -> int:
+def n_sums(n: int, n_coordinates: int, d: int, outputs: int) -> int:
     """The loss, and the partials: center, center_scale, shape, rate, coef, coef_scale, intercept,
     intercept_scale.
     """
-    return 1 + n * (n_coordinates + 3) + (n + 1) * (d + 3)
+    return 1 + n * (n_coordinates + 3) + (n + 1) * ((d + 1) * outputs + 2)
 
 
 @compiled
@@ -339,29 +445,31 @@ def add_sums(
     Where rows lie may be known already.
     """
     n, d = (len(tables.lead) - 1), models.coef.shape[1]
-    n_coordinates = models.center.shape[1]
+    n_coordinates, outputs = models.center.shape[1], len(models.intercept) // (n + 1)
+    many = (n + 1) * outputs
     at = 1
     by_center = out[at : at + n * n_coordinates].reshape(n, n_coordinates)
     at += n * n_coordinates
     by_locality = np.zeros((n, 3))
     at += 3 * n
-    by_coef = out[at : at + (n + 1) * d].reshape(n + 1, d)
-    at += (n + 1) * d
+    by_coef = out[at : at + many * d].reshape(many, d)
+    at += many * d
     by_coef_scale = out[at : at + n + 1]
-    by_intercept = out[at + n + 1 : at + 2 * (n + 1)]
-    by_intercept_scale = out[at + 2 * (n + 1) : at + 3 * (n + 1)]
+    at += n + 1
+    by_intercept = out[at : at + many]
+    by_intercept_scale = out[at + many : at + many + n + 1]
     is_known = known.omega.shape[1] > 0
     width = min(_AT_ONCE, last - first)  # the last rows may be fewer: the others have no weight
     here, distance = new_located(n, width), np.empty((n, width))
-    columns, score = np.empty((d, width)), np.empty((n + 1, width))
+    columns, score = np.empty((d, width)), np.empty((many, width))
     places = columns
     if learned and not alike:
         places = np.empty((n_coordinates, width))
     y, weight, norm2 = np.empty(width), np.empty(width), np.empty(width)
     variance, value, ones = np.empty(width), np.empty(width), np.ones(width)
-    losses, by_mean = np.empty((n + 1, width)), np.empty((n + 1, width))
+    losses, by_mean = np.empty((n + 1, width)), np.empty((many, width))
     by_variance, by_omega = np.empty((n + 1, width)), np.empty((n, width))
-    gate, pull = score, losses[:n]
+    gate, pull, work = score[: n + 1], losses[:n], np.empty((n_class_work(outputs), width))
     for begin in range(first, last, width):
         rows = min(width, last - begin)
         take(data.features, begin, rows, columns)
@@ -382,18 +490,31 @@ def add_sums(
             intercept2 = models.intercept_scale[i] * models.intercept_scale[i]
             for row in range(width):
                 variance[row] = coef2 * norm2[row] + intercept2
-                score[i, row] += models.intercept[i]
-            losses_of(loss, tolerance, y, score[i], variance, losses[i], by_mean[i], by_variance[i])
+            first_of, end_of = i * outputs, (i + 1) * outputs
+            for k in range(first_of, end_of):
+                for row in range(width):
+                    score[k, row] += models.intercept[k]
+            if outputs == 1:
+                losses_of(
+                    loss, tolerance, y, score[i], variance, losses[i], by_mean[i], by_variance[i]
+                )
+            else:
+                class_losses(
+                    loss, y, score[first_of:end_of], variance, losses[i], by_mean[first_of:end_of],
+                    by_variance[i], work,
+                )  # fmt: skip
         combine(combination, here.omega, losses, value, by_omega, gate, variance)
         out[0] += dot(weight, value)
         if not partials:
             continue
         for i in range(n + 1):
             for row in range(width):
-                gated = weight[row] * gate[i, row]
-                by_mean[i, row] *= gated
-                by_variance[i, row] *= gated
-            by_intercept[i] += dot(by_mean[i], ones)
+                gate[i, row] *= weight[row]
+                by_variance[i, row] *= gate[i, row]
+            for k in range(i * outputs, (i + 1) * outputs):
+                for row in range(width):
+                    by_mean[k, row] *= gate[i, row]
+                by_intercept[k] += dot(by_mean[k], ones)
             by_intercept_scale[i] += dot(by_variance[i], ones)
             by_coef_scale[i] += dot(by_variance[i], norm2)
         _add_products(by_mean, columns, 1.0, by_coef)
@@ -444,6 +565,16 @@ def add_gram(
             for row in range(rows):
                 total += weighted[row] * columns[k, row]
             gram[j, k] += total
+
+
+@compiled_fast
+def add_moment(columns: Array, gate: Array, target: Array, rows: int, moment: Array) -> None:
+    """Add the products of columns and gated target over the first rows to moment."""
+    for j in range(columns.shape[0]):
+        total = 0.0
+        for row in range(rows):
+            total += gate[row] * columns[j, row] * target[row]
+        moment[j] += total
 
 
 @compiled

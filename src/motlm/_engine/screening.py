@@ -8,8 +8,18 @@ import numpy as np
 
 from .._typing import Array, Integers
 from .compile import compiled, compiled_fast, entry
-from .rows import OFF_BY, ZERO_ONE, Data, add_gram, losses_of
-from .special import cholesky_solve
+from .rows import (
+    ANY_SIGN,
+    OFF_BY,
+    ZERO_ONE,
+    Data,
+    add_gram,
+    add_moment,
+    class_losses,
+    losses_of,
+    n_class_work,
+)
+from .special import cholesky_solve_each
 
 __all__ = ["fit_ridge", "score_balls"]
 
@@ -20,15 +30,20 @@ _AT_ONCE = 128
 
 @compiled
 def _add_rows(data: Data, response: Array, weight: Array, gram: Array, moment: Array) -> None:
-    """Add the weighted squares of the rows of positive weight, and products with the response."""
+    """Add the weighted squares of the rows of positive weight, and products with the responses,
+    (score, row).
+    """
     d = data.features.shape[0]
     columns, gate = np.empty((d + 1, _AT_ONCE)), np.empty(_AT_ONCE)
-    target, weighted = np.empty(_AT_ONCE), np.empty(_AT_ONCE)
+    outputs = len(response)
+    target, weighted = np.empty((outputs, _AT_ONCE)), np.empty(_AT_ONCE)
     chosen = np.empty(_AT_ONCE, np.int64)
     count = 0
     for row in range(len(weight) + 1):
         if row < len(weight) and weight[row] != 0.0:
-            chosen[count], gate[count], target[count] = row, weight[row], response[row]
+            chosen[count], gate[count] = row, weight[row]
+            for k in range(outputs):
+                target[k, count] = response[k, row]
             count += 1
         if (row == len(weight) and count) or count == _AT_ONCE:
             for j in range(d):
@@ -36,24 +51,26 @@ def _add_rows(data: Data, response: Array, weight: Array, gram: Array, moment: A
                     columns[j, i] = data.features[j, chosen[i]]
             for i in range(_AT_ONCE):
                 columns[d, i] = 1.0
-            add_gram(columns, gate, target, count, weighted, gram, moment)
+            add_gram(columns, gate, target[0], count, weighted, gram, moment[0])
+            for k in range(1, outputs):
+                add_moment(columns, gate, target[k], count, moment[k])
             count = 0
 
 
 @compiled
 def _solve_ridge(gram: Array, moment: Array) -> None:
-    for j in range(len(moment)):
+    for j in range(len(gram)):
         gram[j, j] += _RIDGE
-    cholesky_solve(gram, moment)
+    cholesky_solve_each(gram, moment)
 
 
 @entry
 def fit_ridge(data: Data, response: Array, weight: Array) -> Array:
-    """Weights and intercept of a ridge regression of the response on the rows, with these
-    weights.
+    """Weights and intercept of ridge regressions of the responses, (score, row), on the rows, with
+    these weights.
     """
     d = data.features.shape[0]
-    gram, moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
+    gram, moment = np.zeros((d + 1, d + 1)), np.zeros((len(response), d + 1))
     _add_rows(data, response, weight, gram, moment)
     _solve_ridge(gram, moment)
     return moment
@@ -100,33 +117,42 @@ def _distances(data: Data, row: int, out: Array) -> None:
 
 @compiled_fast
 def _hard_loss(
-    data: Data, loss: int, tolerance: float, base: Array, model: Array, weight: Array, work: Array
-) -> float:
+    data: Data, loss: int, tolerance: float, base: Array, model: Array, weight: Array, score: Array,
+    slope: Array, work: Array,
+) -> float:  # fmt: skip
     """Loss of a model, added to base scores, on rows with these weights; for losses that need it,
     with a score as uncertain as its residuals are large.
     """
-    d, m = len(model) - 1, len(weight)
+    outputs, d, m = len(model), model.shape[1] - 1, len(weight)
     total, residual = 0.0, 0.0
-    for row in range(m):
-        work[0, row] = base[row] + model[d]
-    for j in range(d):
-        slope = model[j]
+    for k in range(outputs):
         for row in range(m):
-            work[0, row] += data.features[j, row] * slope
+            score[k, row] = base[k, row] + model[k, d]
+        for j in range(d):
+            weight_of = model[k, j]
+            for row in range(m):
+                score[k, row] += data.features[j, row] * weight_of
+        for row in range(m):
+            aim = data.target[row]
+            if outputs > 1:
+                aim = 1.0 if aim == k else -1.0
+            gap = aim - score[k, row]
+            residual += weight[row] * gap * gap
     for row in range(m):
-        gap = data.target[row] - work[0, row]
-        residual += weight[row] * gap * gap
         total += weight[row]
-    residual /= max(total, 1e-300)
+    residual /= max(total * outputs, 1e-300)
     variance = 0.0
-    if loss in (ZERO_ONE, OFF_BY):
+    if loss in (ZERO_ONE, OFF_BY, ANY_SIGN):
         variance = max(residual, _LEAST_VARIANCE)
     for row in range(m):
-        work[1, row] = variance
-    losses_of(loss, tolerance, data.target, work[0], work[1], work[2], work[3], work[4])
+        work[0, row] = variance
+    if outputs == 1:
+        losses_of(loss, tolerance, data.target, score[0], work[0], work[1], slope[0], work[2])
+    else:
+        class_losses(loss, data.target, score, work[0], work[1], slope, work[2], work[3:])
     total = 0.0
     for row in range(m):
-        total += weight[row] * work[2, row]
+        total += weight[row] * work[1, row]
     return total
 
 
@@ -136,20 +162,23 @@ def score_balls(
     outside: Array, rows: Integers, shares: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Of balls around rows that contain a share of all: squared radius, loss that is left and
-    models, inside and outside, of hard memberships, to be added to the base scores. `outside` are
+    models, inside and outside, of hard memberships, to be added to the base scores, (score, row).
+    `outside` are
     the weights of rows for the exterior model; the models are regressions of the response, rows
     counting by the curvature of the loss too.
     """
     d, m = data.features.shape
-    count = len(rows)
-    found, models = np.empty((count, 2)), np.empty((count, 2, d + 1))
-    whole, whole_moment = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
+    count, outputs = len(rows), len(response)
+    found, models = np.empty((count, 2)), np.empty((count, 2, outputs, d + 1))
+    whole, whole_moment = np.zeros((d + 1, d + 1)), np.zeros((outputs, d + 1))
     weight = np.empty(m)
     for row in range(m):
         weight[row] = outside[row] * curvature[row]
     _add_rows(data, response, weight, whole, whole_moment)
-    gram, inner, inner_moment = np.empty((d + 1, d + 1)), np.empty((d + 1, d + 1)), np.empty(d + 1)
-    squared, sorted_, work = np.empty(m), np.empty(m), np.empty((5, m))
+    gram, inner = np.empty((d + 1, d + 1)), np.empty((d + 1, d + 1))
+    inner_moment = np.empty((outputs, d + 1))
+    squared, sorted_, work = np.empty(m), np.empty(m), np.empty((3 + n_class_work(outputs), m))
+    score, slope = np.empty((outputs, m)), np.empty((outputs, m))
     for one in range(count):
         _distances(data, rows[one], squared)
         for row in range(m):
@@ -158,16 +187,18 @@ def score_balls(
         limit = _rank(sorted_, place)
         for row in range(m):
             weight[row] = outside[row] * curvature[row] if squared[row] <= limit else 0.0
+        inner_moment[:] = 0.0
         for j in range(d + 1):
-            inner_moment[j] = 0.0
             for k in range(j + 1):
                 inner[j, k] = 0.0
         _add_rows(data, response, weight, inner, inner_moment)
         left = 0.0
         for side in range(2):  # the exterior keeps what is not inside
+            for k in range(outputs):
+                for j in range(d + 1):
+                    part = inner_moment[k, j]
+                    models[one, side, k, j] = part if side == 0 else whole_moment[k, j] - part
             for j in range(d + 1):
-                part = inner_moment[j]
-                models[one, side, j] = part if side == 0 else whole_moment[j] - part
                 for k in range(j + 1):
                     gram[j, k] = inner[j, k] if side == 0 else whole[j, k] - inner[j, k]
             _solve_ridge(gram, models[one, side])
@@ -176,6 +207,8 @@ def score_balls(
                     weight[row] = data.weight[row] if side == 0 else 0.0
                 else:
                     weight[row] = 0.0 if side == 0 else outside[row]
-            left += _hard_loss(data, loss, tolerance, base, models[one, side], weight, work)
+            left += _hard_loss(
+                data, loss, tolerance, base, models[one, side], weight, score, slope, work
+            )
         found[one, 0], found[one, 1] = limit, left
     return found, models

@@ -22,6 +22,7 @@ __all__ = [
     "SHAPES",
     "bessel_table",
     "cholesky_solve",
+    "cholesky_solve_each",
     "digamma",
     "exponential",
     "log_bessel_and_ratio",
@@ -205,21 +206,45 @@ def cholesky_solve(gram: Array, moment: Array) -> None:
     It is solved in units of its diagonal. Where rounding has left it singular, as little as is
     needed is added to the diagonal, so that the solution is nearly the smallest one.
     """
-    n = len(moment)
-    unit = np.empty(n)
+    unit = np.empty(len(moment))
+    _substitute(gram, unit, _factor_in_units(gram, unit), moment)
+
+
+@compiled
+def cholesky_solve_each(gram: Array, moments: Array) -> None:
+    """The same for several right sides, (side, number)."""
+    unit = np.empty(moments.shape[1])
+    sound = _factor_in_units(gram, unit)
+    for k in range(len(moments)):
+        _substitute(gram, unit, sound, moments[k])
+
+
+@compiled
+def _factor_in_units(gram: Array, unit: Array) -> bool:
+    """Cholesky's factor of the matrix in units of its diagonal; whether there is one."""
+    n = len(unit)
     for i in range(n):
         unit[i] = 1.0 / math.sqrt(gram[i, i]) if gram[i, i] > 0.0 else 1.0
     for i in range(n):
         for j in range(i + 1):
             gram[i, j] *= unit[i] * unit[j]
             gram[j, i] = gram[i, j]
-        moment[i] *= unit[i]
     ridge = 0.0
     while not _factor(gram, ridge):
         ridge = 1e-14 if ridge == 0.0 else 10.0 * ridge
         if ridge > 1.0:
-            moment[:] = math.nan
-            return
+            return False
+    return True
+
+
+@compiled
+def _substitute(gram: Array, unit: Array, sound: bool, moment: Array) -> None:
+    n = len(moment)
+    if not sound:
+        moment[:] = math.nan
+        return
+    for i in range(n):
+        moment[i] *= unit[i]
     for i in range(n):
         total = moment[i]
         for j in range(i):

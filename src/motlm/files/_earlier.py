@@ -18,7 +18,8 @@ from ..posterior import FIELDS
 
 __all__ = ["remember_hash"]
 
-_NOT_HASHED = ("feature_names", "reference", "step")  # hashed before them; newer than the rule
+# hashed before them; newer than the rule
+_NOT_HASHED = ("feature_names", "reference", "step", "classes")
 
 
 def remember_hash(mixture: Mixture, estimator: str, shown: tuple[LocalModel, ...]) -> Mixture:

@@ -52,12 +52,13 @@ def read_mixture(read: Reader, owner: str) -> Mixture:
     geometry = read_geometry(read.part("geometry"), inputs, n)
     if not (geometry.radius >= 0).all():
         raise ModelFileError("geometry.radius should not be negative.")
-    posterior = _read_posterior(read.part("posterior"), inputs, geometry, n)
+    target = read_target(read.part("target"))
+    posterior = _read_posterior(read.part("posterior"), inputs, geometry, n, target.loss.scores)
     _check_radius(geometry, posterior)
     return Mixture(
         inputs=inputs,
         geometry=geometry,
-        target=read_target(read.part("target")),
+        target=target,
         posterior=posterior,
         overlap=OVERLAPS[read.choice("overlap", OVERLAPS)],
         provenance=read_provenance(read.part("provenance"), n, len(inputs.varies)),
@@ -114,7 +115,9 @@ def _are_levels(value: Any) -> bool:
     return 0 < len(set(value)) == len(value) and all(abs(one) <= MOST_INTEGER for one in whole)
 
 
-def _read_posterior(read: Reader, inputs: Inputs, geometry: Geometry, n: int) -> Posterior:
+def _read_posterior(
+    read: Reader, inputs: Inputs, geometry: Geometry, n: int, scores: tuple[int, ...]
+) -> Posterior:
     """Learned centers lie among the rows' coordinates; given ones may have any width, or none."""
     n_features = int(inputs.varies.sum())
     if geometry.learned:
@@ -123,9 +126,8 @@ def _read_posterior(read: Reader, inputs: Inputs, geometry: Geometry, n: int) ->
     else:
         first = next(iter(read.sequence("center")), None)
         n_coordinates = len(first) if isinstance(first, list) else 0
-    made = Posterior(
-        **{name: read.array(name, shape_of(name, n, n_coordinates, n_features)) for name in FIELDS}
-    )
+    shapes = {name: shape_of(name, n, n_coordinates, n_features, scores) for name in FIELDS}
+    made = Posterior(**{name: read.array(name, shape) for name, shape in shapes.items()})
     read.done()
     try:
         check_ranges(made, geometry.learned)

@@ -53,10 +53,13 @@ def _entry(one: LocalModel) -> dict[str, Any]:
 
 
 def _by_column(one: LocalModel, values: Array) -> list[list[Any]]:
-    """Pairs of a column and its number; infinity, of a ball that has no end along a column, becomes
-    null.
+    """Pairs of a column and its number, or its numbers for several classes; infinity, of a ball that
+    has no end along a column, becomes null.
     """
-    numbers = [None if np.isinf(value) else value for value in values.tolist()]
+    if values.ndim > 1:
+        numbers = values.T.tolist()
+    else:
+        numbers = [None if np.isinf(value) else value for value in values.tolist()]
     return [list(pair) for pair in zip(one.feature_names, numbers, strict=True)]
 
 
@@ -89,28 +92,35 @@ def _read_locality(read: Reader, own: LocalModel) -> Locality:
 
 def _read_common(read: Reader, own: LocalModel) -> dict[str, Any]:
     """Columns, and the units of factors, are those of the model's own."""
-    names = own.feature_names
+    names, classes = own.feature_names, own.classes
+    scores = (len(classes),) if classes else ()
+    intercept = read.array("intercept", scores) if classes else read.number("intercept")
     return {
         "feature_names": names,
+        "classes": classes,
         "reference": own.reference,
         "step": own.step,
-        "coef": _read_by_column(read, "coef", names),
+        "coef": _read_by_column(read, "coef", names, scores=scores).T,
         "coef_scale": _read_by_column(read, "coef_scale", names),
-        "intercept": read.number("intercept"),
+        "intercept": intercept,
         "intercept_scale": read.number("intercept_scale", 0.0),
         "n_rows": read.integer("n_rows", 0),
     }
 
 
 def _read_by_column(
-    read: Reader, entry: str, names: tuple[str, ...], endless: bool = False
+    read: Reader,
+    entry: str,
+    names: tuple[str, ...],
+    endless: bool = False,
+    scores: tuple[int, ...] = (),
 ) -> Array:
     pairs = read.sequence(entry)
     paired = set(map(type, pairs)) <= {list} and set(map(len, pairs)) <= {2}
     if not paired or [one[0] for one in pairs] != list(names):
         expected = f"a list of [column, number] for the {len(names)} columns"
         raise read.fail(entry, expected, pairs)
-    return read.shaped(entry, [one[1] for one in pairs], (len(names),), endless)
+    return read.shaped(entry, [one[1] for one in pairs], (len(names), *scores), endless)
 
 
 def _finish(read: Reader, made: LocalModel) -> None:
@@ -127,10 +137,10 @@ def check_models(shown: tuple[LocalModel, ...], mixture: Mixture) -> None:
         where = f"localities.{i}" if i < mixture.n_localities else "exterior"
         # the intercept is a difference of these numbers, which other computers round otherwise
         terms = abs(own.intercept) + np.abs(own.coef) @ np.abs(mixture.inputs.units.center)
-        if not np.isfinite(terms):
+        if not np.isfinite(terms).all():
             raise ModelFileError(f"{where} has coefficients that are too large to add up.")
         for name in (field.name for field in fields(own)):
-            slack = _AGREE * float(terms) if name == "intercept" else 0.0
+            slack = _AGREE * terms if name == "intercept" else 0.0
             if not _agree(getattr(one, name), getattr(own, name), slack):
                 raise ModelFileError(
                     f"{where}.{name} does not agree with the posterior: this file shows another"
@@ -138,7 +148,7 @@ def check_models(shown: tuple[LocalModel, ...], mixture: Mixture) -> None:
                 )
 
 
-def _agree(shown: Any, own: Any, slack: float) -> bool:
+def _agree(shown: Any, own: Any, slack: Any) -> bool:
     if own is None or shown is None:
         return shown is own
     if isinstance(own, tuple):

@@ -82,8 +82,10 @@ def read_prior(read: Reader) -> Prior:
     learned = read.boolean("learn_scales") if "learn_scales" in read.content else False
     read.done()
     for name, value in entries.items():
-        if np.ndim(value) not in (0, len(FIELDS[name].axes)):
-            raise read.fail(name, f"a number, or an array over {FIELDS[name].axes}", value)
+        axes = FIELDS[name].axes
+        alone = tuple(one for one in axes if one != "scores")  # of one score, not of classes
+        if np.ndim(value) not in (0, len(axes), len(alone)):
+            raise read.fail(name, f"a number, or an array over {alone}", value)
     try:
         return Prior(**entries, learn_scales=learned)
     except InputError as error:
