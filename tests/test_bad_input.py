@@ -72,7 +72,7 @@ def test_labels_with_a_hole(rows) -> None:
 
 def test_more_classes_than_can_be_told_apart(rows) -> None:
     X, _ = rows
-    X = np.repeat(X, 1 + 300 // len(X), axis=0)
+    X = np.repeat(X, 1 + 900 // len(X), axis=0)
     with pytest.raises(ValueError, match=r"y has 300 classes in \d+ rows; at most 256 can be told"):
         fit(LocalMixtureClassifier, X, np.arange(len(X)) % 300)
 

@@ -641,7 +641,7 @@ def change(document: dict, place: tuple, value: object) -> dict:
         (
             ("target", "kind"),
             "moon",
-            "target.kind should be one of binary, several, continuous, rate",
+            "target.kind should be one of binary, several, continuous",
         ),
         (("target", "classes"), ["a"], "two different labels"),
         (("target", "classes"), [1, 1], "two different labels"),

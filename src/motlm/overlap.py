@@ -12,8 +12,8 @@ __all__ = ["OVERLAPS", "Mean", "Nearest", "Overlap", "apply_to", "contain", "nea
 
 
 class Overlap(Protocol):
-    """The interface of such a rule. Arrays are (n_localities, n_rows), scores have one row more, and
-    of several classes an axis of them before the rows.
+    """The interface of such a rule. Arrays are (n_localities, n_rows), scores have one row more,
+    and of several classes an axis of them before the rows.
     """
 
     name: ClassVar[str]

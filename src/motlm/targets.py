@@ -411,7 +411,7 @@ class Binary(Labels):
         score = mean / np.sqrt(variance)
         tiny = np.finfo(float).tiny  # an impossible vote would be an infinite score
         each = [(gate * ndtr(sign * score)).sum(axis=0) for sign in (-1.0, 1.0)]
-        return np.clip(np.column_stack(each), tiny, 1.0)  # 1 up to rounding
+        return np.asarray(np.clip(np.column_stack(each), tiny, 1.0))  # 1 up to rounding
 
 
 class Several(Labels):
@@ -431,7 +431,7 @@ class Several(Labels):
         return Multinomial(count) if self.loss_name == "log" else AnySign(count)
 
     def code(self, y: Any, what: str = "y") -> Array:
-        return np.searchsorted(self.classes, self.check(y, what)).astype(float)
+        return np.asarray(np.searchsorted(self.classes, self.check(y, what)), dtype=float)
 
     def probabilities(self, score: Array, variance: Array) -> Array:
         """(n_rows, n_classes), from the scores that are answered by and their variance."""
@@ -452,7 +452,7 @@ class Several(Labels):
             others = [j for j in range(count) if j != k]
             for node, weight in zip(_NODES, _WEIGHTS, strict=True):
                 found[..., k, :] += weight * np.prod(ndtr(gap[..., others, :] + node), axis=-2)
-        return found / found.sum(axis=-2, keepdims=True)
+        return np.asarray(found / found.sum(axis=-2, keepdims=True))
 
     def answer(self, scores: Array) -> AnyArray:
         return np.asarray(self.classes[self.shade(scores)])
@@ -483,7 +483,7 @@ class Several(Labels):
         own = np.take_along_axis(scores, codes[None], axis=0)[0]
         # so many rows cannot tell greater odds: one row at an edge would outweigh all others
         least, most = np.log1p(1.0 / (len(rows) + 1.0)), np.log(len(rows) + 2.0)
-        return np.clip(logsumexp(scores, axis=0) - own, least, most)
+        return np.asarray(np.clip(logsumexp(scores, axis=0) - own, least, most))
 
     def usual(self, mean_code: float) -> Any:
         return None  # a mean of indices does not tell the most frequent label

@@ -73,8 +73,8 @@ def losses(loss: int, tolerance: float, y: Array, mean: Array, variance: Array) 
 def losses_of_classes(
     loss: int, y: Array, mean: Array, variance: Array
 ) -> tuple[Array, Array, Array]:
-    """Expected losses of scores of several classes, mean (class, number), and their partials in mean
-    and variance.
+    """Expected losses of scores of several classes, mean (class, number), and their partials in
+    mean and variance.
     """
     value, by_mean, by_variance = np.empty(len(y)), np.empty(mean.shape), np.empty(len(y))
     work = np.empty((n_class_work(len(mean)), len(y)))

@@ -73,8 +73,8 @@ class Data(NamedTuple):
 
 
 class Models(NamedTuple):
-    """The fields of a posterior that rows look at, but for the tables. Of several classes each model
-    has one row of weights and one intercept for each of them, one after another.
+    """The fields of a posterior that rows look at, but for the tables. Of several classes each
+    model has one row of weights and one intercept for each of them, one after another.
     """
 
     center: Array
@@ -172,8 +172,8 @@ def class_losses(
     loss: int, y: Array, score: Array, variance: Array, value: Array, by_mean: Array,
     by_variance: Array, work: Array,
 ) -> None:  # fmt: skip
-    """The expected losses of scores N(score, variance) of several classes, (class, row), y the index
-    of the class; and their partials.
+    """The expected losses of scores N(score, variance) of several classes, (class, row), y the
+    index of the class; and their partials.
     """
     if loss == MULTINOMIAL:
         _multinomial(y, score, variance, value, by_mean, by_variance, work)

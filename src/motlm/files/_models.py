@@ -53,8 +53,8 @@ def _entry(one: LocalModel) -> dict[str, Any]:
 
 
 def _by_column(one: LocalModel, values: Array) -> list[list[Any]]:
-    """Pairs of a column and its number, or its numbers for several classes; infinity, of a ball that
-    has no end along a column, becomes null.
+    """Pairs of a column and its number, or its numbers for several classes; infinity, of a ball
+    that has no end along a column, becomes null.
     """
     if values.ndim > 1:
         numbers = values.T.tolist()
