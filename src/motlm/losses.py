@@ -299,11 +299,13 @@ class _OfClasses(_Compiled):
 
 
 class Multinomial(_OfClasses):
-    """E (ln sum exp(s_k) - s_y) <= v/2 sum p_k^2 + ln sum exp(mean_k + (1/2 - p_k) v) - mean_y,
-    with scores s_k ~ N(mean_k, v) of several classes and p the softmax of their means.
+    """E (ln sum exp(s_k) - s_y) <= v/2 sum a_k^2 + ln sum exp(mean_k + (1/2 - a_k) v) - mean_y,
+    with scores s_k ~ N(mean_k, v) of several classes.
 
-    That is Knowles and Minka's bound, for any p; it is exact for a variance of 0, and agrees with
-    the expectation to the second order in the scores' deviation.
+    That is Knowles and Minka's bound, which holds for any a; here a = t p + (1 - t) / K with p the
+    softmax of the means and t = 1 / (1 + v / 10). It is exact for a variance of 0, and agrees with
+    the expectation to the second order in the scores' deviation; for large variances it goes
+    towards Boehning's, v/2 (1 - 1/K).
 
     Parameters
     ----------

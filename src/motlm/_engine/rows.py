@@ -57,6 +57,9 @@ _AT_ONCE = 128  # rows
 _STEEP = 600.0  # logarithms of rates beyond which they do not grow
 _LEAST_PRIOR, _MOST_PRIOR = 1e-3, 10.0  # prior scales that are learned
 _ROUNDS, _SETTLED = 40, 1e-5  # of learning them beside closed forms; relative change that ends it
+# how fast the bound on the log loss of several classes leaves the softmax as variances grow; with
+# the best bound of each row rows far away count for nothing, and answers there are too sure
+_SPREAD = 0.1
 _NEAR = 1e-3  # scores so near to 0 that tanh is taken from its series
 
 
@@ -164,7 +167,7 @@ def losses_of(
 @compiled
 def n_class_work(outputs: int) -> int:
     """Rows of the array that `class_losses` works in."""
-    return 3 * outputs + 2 if outputs > 1 else 0
+    return 3 * outputs + 5 if outputs > 1 else 0
 
 
 @compiled
@@ -186,13 +189,17 @@ def _multinomial(
     y: Array, score: Array, variance: Array, value: Array, by_mean: Array, by_variance: Array,
     work: Array,
 ) -> None:  # fmt: skip
-    """-s_y + ln sum exp(s_k), by Knowles and Minka's bound with its parameters at p, the softmax of
-    the means: v/2 sum p^2 + ln sum exp(mean + (1/2 - p) v).
+    """-s_y + ln sum exp(s_k), by Knowles and Minka's bound v/2 sum a^2 + ln sum exp(mean + (1/2 - a)
+    v), which holds for any a: near the softmax p of the means where v is small, nearly uniform where
+    it is large.
     """
     count, m = score.shape
     p, square, total = work[:count], work[count], work[count + 1]
+    share, cross, slope = work[count + 2], work[count + 3], work[count + 4]
     for j in range(m):
         value[j], total[j], square[j] = score[0, j], 0.0, 0.0
+        share[j] = 1.0 / (1.0 + _SPREAD * variance[j])
+        cross[j], slope[j], by_variance[j] = 0.0, 0.0, 0.0
     for k in range(1, count):
         for j in range(m):
             value[j] = max(value[j], score[k, j])
@@ -203,10 +210,11 @@ def _multinomial(
     for k in range(count):
         for j in range(m):
             p[k, j] /= total[j]
-            square[j] += p[k, j] * p[k, j]
-            by_mean[k, j] = score[k, j] + (0.5 - p[k, j]) * variance[j]
+            a = share[j] * p[k, j] + (1.0 - share[j]) / count
+            square[j] += a * a
+            by_mean[k, j] = score[k, j] + (0.5 - a) * variance[j]
     for j in range(m):
-        value[j], total[j], by_variance[j] = by_mean[0, j], 0.0, 0.0
+        value[j], total[j] = by_mean[0, j], 0.0
     for k in range(1, count):
         for j in range(m):
             value[j] = max(value[j], by_mean[k, j])
@@ -216,18 +224,23 @@ def _multinomial(
             total[j] += by_mean[k, j]
     for k in range(count):
         for j in range(m):
-            by_mean[k, j] /= total[j]
-            by_variance[j] += p[k, j] * by_mean[k, j]
+            q = by_mean[k, j] / total[j]
+            by_mean[k, j] = q
+            a = share[j] * p[k, j] + (1.0 - share[j]) / count
+            by_variance[j] += q * (0.5 - a)
+            cross[j] += (a - q) * p[k, j]
+            slope[j] += (a - q) * (p[k, j] - 1.0 / count)
     for k in range(count):
         for j in range(m):
-            gap = (p[k, j] - by_mean[k, j]) - (square[j] - by_variance[j])
-            by_mean[k, j] += variance[j] * p[k, j] * gap
+            a = share[j] * p[k, j] + (1.0 - share[j]) / count
+            by_mean[k, j] += variance[j] * share[j] * p[k, j] * (a - by_mean[k, j] - cross[j])
             if y[j] == k:
                 by_mean[k, j] -= 1.0
                 value[j] -= score[k, j]
     for j in range(m):
         value[j] += 0.5 * variance[j] * square[j] + logarithm(total[j])
-        by_variance[j] = 0.5 * square[j] + 0.5 - by_variance[j]
+        bend = _SPREAD * share[j] * share[j] * variance[j]
+        by_variance[j] += 0.5 * square[j] - bend * slope[j]
 
 
 @compiled
