@@ -114,14 +114,14 @@ def any_rule(evidence: Evidence, delta: float) -> list[Statement]:
     """C2: the Gibbs risk of the union loss, by Catoni's bound."""
     randomized, baseline = evidence.randomized, evidence.baseline
     assert randomized is not None
-    found, c = randomized.posterior(delta)
+    found = randomized.posterior(delta)
     n_rows = len(evidence.observed.y)
-    value = float(np.clip(catoni(found.gibbs_risk, found.kl, n_rows, delta, c), 0.0, 1.0))
+    value = float(np.clip(catoni(found.risk, found.kl, n_rows, delta, found.c), 0.0, 1.0))
     one = evidence.state(
         code="C2",
         name="any rule",
         value=value,
-        empirical=found.gibbs_risk,
+        empirical=found.risk,
         kl=found.kl,
         delta=delta,
         loss=evidence.loss,
@@ -129,7 +129,7 @@ def any_rule(evidence: Evidence, delta: float) -> list[Statement]:
         baseline=baseline[0],
         baseline_name=baseline[1],
         flags=flag(value, baseline),
-        details={"c": c},
+        details={"c": found.c},
         model=model_hash(randomized.gibbs(delta)),
         not_used=PRIOR_NOT_USED,
     )
@@ -140,11 +140,11 @@ def one_draw(evidence: Evidence, delta: float) -> list[Statement]:
     """C3: one model, drawn from the same distribution with a seed fixed beforehand."""
     randomized, baseline = evidence.randomized, evidence.baseline
     assert randomized is not None
-    found, c = randomized.posterior(delta)
+    found = randomized.posterior(delta)
     drawn = randomized.draw(delta)
     cost = distributions.log_ratio(drawn.draw, found.posterior, randomized.prior.posterior)
     risk = float(drawn.errs.mean())
-    value = float(np.clip(catoni(risk, cost, len(drawn.errs), delta, c), 0.0, 1.0))
+    value = float(np.clip(catoni(risk, cost, len(drawn.errs), delta, found.c), 0.0, 1.0))
     one = evidence.state(
         code="C3",
         name="one draw",
@@ -158,7 +158,7 @@ def one_draw(evidence: Evidence, delta: float) -> list[Statement]:
         baseline=baseline[0],
         baseline_name=baseline[1],
         flags=flag(value, baseline),
-        details={"c": c, "seed": float(evidence.seed)},
+        details={"c": found.c, "seed": float(evidence.seed)},
         model=model_hash(drawn.model),
         not_used=PRIOR_NOT_USED,
         assumptions=(SEED,),

@@ -13,19 +13,20 @@ from scipy.special import gammaln
 from threadpoolctl import threadpool_limits
 
 from .._typing import Array, ArrayLike
-from ..combinations import COMBINATIONS
+from ..combinations import COMBINATIONS, SUM, ambiguity
 from ..fingerprints import Fingerprint
 from ..geometry import Geometry, radii
 from ..losses import Loss
 from ..mixture import Mixture
-from ..objective import Objective
+from ..objective import Objective, locate, variances
 from ..optimize import Solution, lbfgs
 from ..posterior import FIELDS, FREE_SCALES, Posterior, Prior
 from ..rows import Rows
-from ..targets import Binary
+from ..targets import Binary, Several
 
 __all__ = [
     "ANY",
+    "Chances",
     "Draw",
     "UnionRisk",
     "as_prior",
@@ -48,19 +49,90 @@ _MODELS = ("coef", "coef_scale", "intercept", "intercept_scale")
 _SHARPER = 0.3
 
 
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """Probabilities for each row, under a distribution of models."""
+
+    errs: Array  # that some applicable model errs
+    apart: Array  # that two applicable models contradict each other
+
+
 @dataclass(frozen=True)
 class UnionRisk:
-    """The probability that some applicable model errs, over some rows and under a prior."""
+    """The probability that some applicable model errs, over some rows and under a prior.
 
-    loss: Loss
+    Of several classes it is the probability that the largest score of some applicable model is not
+    that of the row's class. The engine has no slopes of it: distributions are learned by the loss
+    of the fit, and judged by it. A bound that holds for all distributions holds for those too.
+    """
+
+    loss: Loss  # by which distributions are learned
     geometry: Geometry
     prior: Prior
     rows: Rows
+    labels: Several | None = None  # where there are several
+
+    @classmethod
+    def of(cls, mixture: Mixture, prior: Prior, rows: Rows, tolerance: float) -> UnionRisk:
+        """Of a mixture's localities; a regressor errs where it is off by more than a tolerance."""
+        target = mixture.target
+        if isinstance(target, Several):
+            return cls(target.loss, mixture.geometry, prior, rows, target)
+        return cls(target.error(tolerance), mixture.geometry, prior, rows)
 
     def objective(self, inverse_temperature: float) -> Objective:
         return Objective(
-            self.loss, self.geometry, self.prior, self.rows, inverse_temperature, combination=ANY
+            self.loss,
+            self.geometry,
+            self.prior,
+            self.rows,
+            inverse_temperature,
+            combination=SUM if self.loss.likelihood else ANY,
         )
+
+    def of_solution(self, solution: Solution) -> float:
+        """The mean probability of an error, of a distribution that was learned."""
+        if self.labels is not None:
+            return self.of_posterior(solution.posterior)
+        return solution.gibbs_risk
+
+    def of_posterior(self, posterior: Posterior) -> float:
+        """The same of any distribution."""
+        if self.labels is not None:
+            return float(self.chances(posterior).errs.mean())
+        return self.objective(1.0).gibbs_risk(posterior)
+
+    def chances(self, posterior: Posterior) -> Chances:
+        """Of the rows, under this distribution."""
+        mean, omega = locate(self.geometry, posterior, self.rows)
+        omega = np.clip(omega, 0.0, 1.0)  # rounding in the last digits
+        variance = variances(posterior, self.rows.features_norm2)
+        if self.labels is None:
+            losses = self.loss.value_and_partials(self.rows.target, mean, variance).value
+            apart = ambiguity(omega, losses)
+        else:
+            shares = _label_shares(self.labels, mean, variance)
+            own = self.rows.target.astype(int)[None, None]
+            losses = np.clip(1.0 - np.take_along_axis(shares, own, axis=1)[:, 0], 0.0, 1.0)
+            apart = _contradictions(omega, shares)
+        errs = np.clip(ANY.value(omega, losses), 0.0, 1.0)
+        return Chances(errs, np.clip(apart, 0.0, 1.0))
+
+
+def _label_shares(target: Several, mean: Array, variance: Array) -> Array:
+    """(n_models, n_classes, n_rows): probability that each model answers each label."""
+    answers = replace(target, loss_name="zero-one")  # probabilities of the largest score
+    each = [answers.probabilities(*one).T for one in zip(mean, variance, strict=True)]
+    return np.stack(each)
+
+
+def _contradictions(omega: Array, shares: Array) -> Array:
+    """1 - sum_k prod_i (1 - omega_i (1 - q_ik)) + (K - 1) prod_i (1 - omega_i): the probability
+    that two applicable models answer different labels; model i answers label k with q_ik.
+    """
+    out = 1.0 - shares[:-1]  # (n_localities, n_classes, n_rows)
+    agree = np.prod(1.0 - omega[:, None] * out, axis=0).sum(axis=0)
+    return np.asarray(1.0 - agree + (shares.shape[1] - 1) * np.prod(1.0 - omega, axis=0))
 
 
 def freeze(mixture: Mixture) -> Mixture:
@@ -121,7 +193,7 @@ def replace_posterior(
         earlier_hash=None,
     )
     target: Any = mixture.target
-    if isinstance(target, Binary):  # such distributions are learned for the share of errors
+    if isinstance(target, Binary):  # its distributions are learned for the share of errors
         target = replace(target, loss_name="zero-one")
     return replace(
         mixture,
@@ -137,8 +209,8 @@ class Draw:
     """One model drawn from a distribution."""
 
     radius: Array  # (n_localities,)
-    coef: Array  # (n_localities + 1, n_features)
-    intercept: Array  # (n_localities + 1,)
+    coef: Array  # (n_localities + 1, n_features); of several classes (.., n_classes, n_features)
+    intercept: Array  # (n_localities + 1,), or (n_localities + 1, n_classes)
     center: Array  # (n_localities, n_coordinates); fixed centers are drawn where they are
 
 
@@ -153,7 +225,7 @@ def draw_model(posterior: Posterior, seed: int | Sequence[int]) -> Draw:
 
 
 def _draw_normal(rng: np.random.Generator, mean: Array, scale: Array) -> Array:
-    """One scale for each row of means."""
+    """One scale for each row of means, or for each row of classes."""
     wide = scale.reshape(scale.shape + (1,) * (mean.ndim - 1))
     return np.asarray(mean + wide * rng.standard_normal(mean.shape))
 
@@ -219,8 +291,10 @@ def log_ratio(draw: Draw, posterior: Posterior, prior: Posterior | Prior) -> flo
 
 
 def _log_normal(values: Array, mean: ArrayLike, scale: ArrayLike) -> float:
-    """The logarithm of a Gaussian density up to a constant; one scale for each row of values."""
+    """The logarithm of a Gaussian density up to a constant; one scale for each row of values, or
+    for each row of classes.
+    """
     sigma = np.asarray(scale, dtype=float)
-    n_axes = values.shape[1] if values.ndim > 1 else 1
+    n_axes = int(np.prod(values.shape[1:]))
     away = (values - np.asarray(mean)) / sigma.reshape(sigma.shape + (1,) * (values.ndim - 1))
     return float(-0.5 * (away**2).sum() - n_axes * np.log(sigma).sum())

@@ -13,15 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..bounds import pac_bayes_kl
-from ..combinations import ambiguity
 from ..errors import CertificateError, InputError, InputTypeError
 from ..fingerprints import Fingerprint
 from ..fitting import count_rows
 from ..frames import has_text
 from ..mixture import Mixture, mixture_of
-from ..objective import locate, variances
 from ..optimize import Solution
-from ..posterior import Posterior
 from ..problem import Table
 from ..units import Units
 from . import _distributions as distributions
@@ -357,7 +354,7 @@ def _best_posterior(trained: Trained, delta: float) -> tuple[float, Solution]:
     for temperature in _TRIED[::-1]:  # from the posterior as trained towards those that cost less
         one = distributions.learn(trained.risk, posterior, temperature)
         posterior = one.posterior
-        risk = min(one.gibbs_risk, 1.0)
+        risk = min(trained.risk.of_solution(one), 1.0)
         found.append((float(pac_bayes_kl(risk, one.kl, n_rows, delta, trained.mass)), one))
     return min(found, key=lambda pair: pair[0])
 
@@ -421,28 +418,15 @@ class _Words:
         return cls("errs", population, (share, "the majority class"), None)
 
 
-def _losses(mixture: Mixture, risk: UnionRisk) -> tuple[Array, Array | None]:
-    """Probabilities, for each row, that some applicable model errs, and that two contradict each
-    other; the latter where there are several localities of a classifier.
-    """
-    posterior: Posterior = mixture.posterior
-    mean, omega = locate(risk.geometry, posterior, risk.rows)
-    omega = np.clip(omega, 0.0, 1.0)  # rounding in the last digits
-    variance = variances(posterior, risk.rows.features_norm2)
-    losses = risk.loss.value_and_partials(risk.rows.target, mean, variance).value
-    errs = np.clip(distributions.ANY.value(omega, losses), 0.0, 1.0)
-    if mixture.target.task != "classification" or mixture.n_localities < 2:
-        return errs, None
-    return errs, np.clip(ambiguity(omega, losses), 0.0, 1.0)
-
-
 def _state(
     one: _Certifiable, drawn: _Drawn, delta: float, shares: Mapping[str, float], words: _Words
 ) -> tuple[Statement, ...]:
     """The union loss and the one draw, the headline first; a classifier's silent errors and
     contradictions. Where there are none of the latter, the headline has their shares of delta.
     """
-    errs, apart = _losses(one.mixture, one.risk)
+    found = one.risk.chances(one.mixture.posterior)
+    errs, apart = found.errs, found.apart
+    overlaps = one.mixture.target.task == "classification" and one.mixture.n_localities > 1
     price = -float(np.log(one.mass))
     wrong = _errors(drawn.mixture, one.table, words.tolerance)
     of_draw = {
@@ -459,7 +443,7 @@ def _state(
         "W4": ("one draw", words.loss, wrong.astype(float), of_draw),
     }
     parts = dict(shares)
-    if apart is None:
+    if not overlaps:
         parts[next(iter(parts))] += 2 * _SMALL
     else:
         silent = np.clip(errs - apart, 0.0, 1.0)

@@ -14,16 +14,16 @@ from .._typing import Array, Booleans
 from ..bounds import best_c
 from ..fingerprints import Fingerprint
 from ..fitting import count_rows
-from ..losses import Loss
 from ..mixture import Mixture
-from ..optimize import Solution
-from ..posterior import Posterior, Prior
+from ..posterior import Posterior, Prior, settle_scales
 from ..problem import Table
+from ..targets import Several
 from . import _distributions as distributions
+from ._distributions import UnionRisk
 from ._models import replace_mixture
 from ._records import Observed, Sizes, Subject
 
-__all__ = ["DrawnModel", "LearnedPrior", "Randomized"]
+__all__ = ["DrawnModel", "Learned", "LearnedPrior", "Randomized"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,18 @@ class LearnedPrior:
     """The prior, learned from the rows used for fitting."""
 
     mixture: Mixture  # with its centers fixed
-    loss: Loss
     posterior: Posterior  # in the role of the prior
     risk: float  # to be expected, from the rows used for fitting
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """The distribution that these rows make of the prior, and the numbers of its bound."""
+
+    posterior: Posterior
+    risk: float  # mean probability that some applicable model errs, on these rows
+    kl: float
+    c: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,15 +78,17 @@ class Randomized:
         fitted, training = self._subject.mixture, self._subject.training
         assert fitted is not None
         assert training.encoded is not None
-        tolerance = 0.0 if self._subject.classification else self._sizes.need("tolerance")
-        mixture, loss = distributions.freeze(fitted), fitted.target.error(tolerance)
+        mixture = distributions.freeze(fitted)
         start, temperature = mixture.posterior, fitted.provenance.inverse_temperature
-        base = Prior().expand(start.n_localities, start.coef.shape[1])
         rows = mixture.rows(training.encoded, training.codes)
-        union = distributions.UnionRisk(loss, mixture.geometry, base, rows)
+        union = UnionRisk.of(mixture, _base(mixture), rows, self._tolerance)
         posterior = distributions.sharpen(distributions.learn(union, start, temperature).posterior)
-        risks = [union.objective(1.0).gibbs_risk(posterior), *self._held_out_risks(posterior)]
-        return LearnedPrior(mixture, loss, posterior, float(np.clip(max(risks), 0.0, 1.0)))
+        risks = [union.of_posterior(posterior), *self._held_out_risks(posterior)]
+        return LearnedPrior(mixture, posterior, float(np.clip(max(risks), 0.0, 1.0)))
+
+    @property
+    def _tolerance(self) -> float:
+        return 0.0 if self._subject.classification else self._sizes.need("tolerance")
 
     def _held_out_risks(self, posterior: Posterior) -> list[float]:
         """On the rows that the fit held out, where it did and the target has such a risk."""
@@ -93,28 +104,29 @@ class Randomized:
         ]
         return [one for one in risks if one is not None]
 
-    def _learn_posterior(self, delta: float) -> tuple[Solution, float]:
-        """The distribution that minimizes Catoni's bound on these rows, and its C, chosen by
-        the rows used for fitting.
+    def _learn_posterior(self, delta: float) -> Learned:
+        """The distribution that minimizes Catoni's bound on these rows (of several classes, with
+        the loss of the fit), and its C, chosen by the rows used for fitting.
         """
         prior, rows = self.prior, self.rows
         # about a nat is what learning from the rows usually costs
         c = float(best_c(prior.risk, 1.0, len(rows.target), delta))
-        union = distributions.UnionRisk(
-            prior.loss,
-            prior.mixture.geometry,
+        union = UnionRisk.of(
+            prior.mixture,
             distributions.as_prior(prior.posterior),
             prior.mixture.rows(rows.X, rows.target),
+            self._tolerance,
         )
-        return distributions.learn(union, prior.posterior, c), c
+        found = distributions.learn(union, prior.posterior, c)
+        return Learned(found.posterior, union.of_solution(found), found.kl, c)
 
     def _make_gibbs(self, delta: float) -> Any:
         """The predictor with the distribution that is certified at delta."""
-        return self._model(self._mixture(self.posterior(delta)[0].posterior))
+        return self._model(self._mixture(self.posterior(delta).posterior))
 
     def _make_draw(self, delta: float) -> DrawnModel:
         """The predictor that is drawn from that distribution."""
-        posterior = self.posterior(delta)[0].posterior
+        posterior = self.posterior(delta).posterior
         draw = distributions.draw_model(posterior, self._seed)
         mixture = self._mixture(distributions.use_draw(posterior, draw), draw.radius)
         answers = np.concatenate([view.answer for view in mixture.views(self.rows.X)])
@@ -133,3 +145,13 @@ class Randomized:
 
     def _model(self, mixture: Mixture) -> Any:
         return replace_mixture(self._subject.model, mixture)
+
+
+def _base(mixture: Mixture) -> Prior:
+    """Prior of the prior: the paper's; of several classes that of the fit, as settled by it."""
+    posterior, target = mixture.posterior, mixture.target
+    if not isinstance(target, Several):
+        return Prior().expand(posterior.n_localities, posterior.coef.shape[1])
+    given, scores = mixture.provenance.prior, target.loss.scores
+    expanded = mixture.geometry.expand(given, mixture.n_localities, mixture.inputs, scores)
+    return settle_scales(expanded, posterior)[0]

@@ -13,7 +13,6 @@ from scipy.special import gammaln
 
 from ..errors import CertificateError, InputError
 from ..fingerprints import row_keys
-from ..losses import Loss
 from ..mixture import Mixture
 from ..posterior import settle_scales
 from ..problem import Table
@@ -59,14 +58,15 @@ def read_training(mixture: Mixture, X: Any, y: Any, tolerance: float | None) -> 
         raise CertificateError(
             "a column is constant in all rows, and is ignored for that reason; leave it out of X."
         )
-    loss = _loss(mixture, tolerance)
+    size = _tolerance(mixture, tolerance)
     rows = mixture.rows(encoded, codes)
     given = mixture.provenance.prior  # of the localities that are left
-    expanded = mixture.geometry.expand(given, mixture.n_localities, mixture.inputs)
+    scores = mixture.target.loss.scores
+    expanded = mixture.geometry.expand(given, mixture.n_localities, mixture.inputs, scores)
     prior, price = settle_scales(expanded, mixture.posterior)
     return Trained(
         mixture,
-        UnionRisk(loss, mixture.geometry, prior, rows),
+        UnionRisk.of(mixture, prior, rows, size),
         Table(encoded, codes, np.ones(len(codes))),
         _mass(mixture) * math.exp(-price),
         "learned" if mixture.geometry.learned else "known",
@@ -108,15 +108,15 @@ def _refuse_prior_of_rows(mixture: Mixture) -> None:
         )
 
 
-def _loss(mixture: Mixture, tolerance: float | None) -> Loss:
+def _tolerance(mixture: Mixture, tolerance: float | None) -> float:
     if mixture.target.task == "classification":
-        return mixture.target.error(0.0)
+        return 0.0
     if tolerance is None or not tolerance > 0:
         raise InputError(
             "tolerance is needed: a number > 0 in the units of y, chosen without these rows; got"
             f" {tolerance!r}."
         )
-    return mixture.target.error(tolerance)
+    return tolerance
 
 
 def _mass(mixture: Mixture) -> float:

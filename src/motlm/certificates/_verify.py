@@ -106,8 +106,8 @@ def _check_derived(model: Any) -> None:
 def _same_models(shown: Mixture, fresh: Mixture) -> bool:
     """Whether the local models have the same coefficients and places, up to rounding."""
     for one, other in zip(shown.models, fresh.models, strict=True):
-        terms = np.abs(other.coef) @ np.abs(fresh.inputs.units.center) + abs(other.intercept)
-        if not abs(one.intercept - other.intercept) <= _ROUNDING * terms:
+        terms = np.abs(other.coef) @ np.abs(fresh.inputs.units.center) + np.abs(other.intercept)
+        if not np.all(np.abs(one.intercept - other.intercept) <= _ROUNDING * terms):
             return False
         for name in ("coef", "center", "radius"):
             value, expected = getattr(one, name, 0.0), getattr(other, name, 0.0)
