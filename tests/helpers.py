@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy
+from scipy.special import ndtr
 from threadpoolctl import threadpool_info
 
 from motlm.geometry import Geometry
@@ -14,16 +15,19 @@ from motlm.posterior import Posterior
 from motlm.rows import Rows
 
 
-def random_posterior(rng: np.random.Generator, n: int, d: int, geometry: Geometry) -> Posterior:
+def random_posterior(
+    rng: np.random.Generator, n: int, d: int, geometry: Geometry, scores: tuple[int, ...] = ()
+) -> Posterior:
+    """`scores` is the shape of a model's score for one row: (n_classes,) of several classes."""
     shape = rng.uniform(2, 60, size=n)
     return Posterior(
         center=rng.normal(size=(n, d)),
         center_scale=rng.uniform(0.05, 0.9, size=n) if geometry.learned else np.zeros(n),
         radius_shape=shape,
         radius_rate=shape / rng.uniform(0.5, 2.5, size=n),
-        coef=rng.normal(size=(n + 1, d)),
+        coef=rng.normal(size=(n + 1, *scores, d)),
         coef_scale=rng.uniform(0.1, 1.0, size=n + 1),
-        intercept=rng.normal(size=n + 1),
+        intercept=rng.normal(size=(n + 1, *scores)),
         intercept_scale=rng.uniform(0.1, 1.0, size=n + 1),
     )
 
@@ -33,7 +37,9 @@ def random_rows(
 ) -> Rows:
     X = rng.normal(size=(m, posterior.center.shape[1]))
     y = rng.normal(size=m)
-    if isinstance(loss, (ZeroOne, Log)):
+    if loss.scores:
+        y = np.floor(loss.scores[0] * ndtr(y))
+    elif isinstance(loss, (ZeroOne, Log)):
         y = np.sign(y)
     elif loss.likelihood:
         y = np.exp(y)
@@ -41,6 +47,11 @@ def random_rows(
     if not geometry.learned:
         distance = np.linalg.norm(X[:, None] - posterior.center, axis=2)
     return Rows.of(X, y, rng.uniform(0.2, 2.0, size=m), distance)
+
+
+def name_of(loss: Loss) -> str:
+    """As tests are named by it."""
+    return " of ".join([loss.name, *(f"{count} classes" for count in loss.scores)])
 
 
 def differences(

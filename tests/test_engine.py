@@ -16,7 +16,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from helpers import differences, random_posterior, random_rows
+from helpers import differences, name_of, random_posterior, random_rows
 from scipy import special
 from scipy.stats import norm
 
@@ -26,14 +26,14 @@ from motlm._engine import descent, entries
 from motlm._engine.compile import entry
 from motlm._engine.special import bessel_table, cholesky_solve
 from motlm.geometry import GivenCenters, LearnedBalls
-from motlm.losses import LOSSES, Squared
+from motlm.losses import CLASS_LOSSES, LOSSES, Squared
 from motlm.objective import Evaluator, Objective
 from motlm.optimize import lbfgs
 from motlm.posterior import FIELDS, Packing, Prior, flatten
 from motlm.special import bessel_ratio, log_bessel
 from motlm.starts import one_model, promising_balls
 
-EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+EACH_LOSS = pytest.mark.parametrize("loss", (*LOSSES, *CLASS_LOSSES), ids=name_of)
 EACH_GEOMETRY = pytest.mark.parametrize(
     "geometry", [GivenCenters(), LearnedBalls()], ids=lambda one: one.kind
 )
@@ -338,9 +338,9 @@ def test_a_function_that_never_falls_ends() -> None:
 def problem(
     rng: np.random.Generator, loss: object, geometry: object, block: int
 ) -> tuple[Objective, Packing, np.ndarray]:
-    q = random_posterior(rng, 3, 4, geometry)
+    q = random_posterior(rng, 3, 4, geometry, loss.scores)
     rows = random_rows(rng, 2000, q, geometry, loss)
-    prior = Prior().expand(3, 4)
+    prior = Prior().expand(3, 4, loss.scores)
     free = [name for name in FIELDS if geometry.learned or not name.startswith("center")]
     packing = Packing(q, free)
     return Objective(loss, geometry, prior, rows, 1.5, block=block), packing, packing.pack(q)
@@ -427,26 +427,29 @@ def test_what_a_ball_promises_is_the_loss_of_hard_memberships(
     loss, rng: np.random.Generator
 ) -> None:
     """With ridge models inside and outside, computed anew by NumPy."""
-    q = random_posterior(rng, 0, 3, LearnedBalls())
+    q = random_posterior(rng, 0, 3, LearnedBalls(), loss.scores)
     rows = random_rows(rng, 300, q, LearnedBalls(), loss)
-    objective = Objective(loss, LearnedBalls(), Prior().expand(0, 3), rows, 2.0)
+    objective = Objective(loss, LearnedBalls(), Prior().expand(0, 3, loss.scores), rows, 2.0)
     none = one_model(objective, False)
+    design = np.column_stack([rows.features, np.ones(300)])
+    aim = rows.target
+    if loss.scores:  # by which residuals are measured: 1 for the class, -1 for the others
+        aim = 2.0 * np.equal.outer(np.arange(*loss.scores), aim) - 1.0
 
     def ridge(inside: np.ndarray) -> np.ndarray:
         """One step of reweighted least squares from the model there is; else from nothing."""
-        design = np.column_stack([rows.features, np.ones(300)])[inside]
-        begin = np.append(none.coef[0], none.intercept) if loss.steps else np.zeros(4)
-        response, curvature = loss.working(rows.target[inside], design @ begin)
-        weighted = design * (rows.weight[inside] * curvature)[:, None]
-        return begin + np.linalg.solve(design.T @ weighted + np.eye(4), weighted.T @ response)
+        begin = loss.steps * np.concatenate([none.coef[0], none.intercept[0][..., None]], axis=-1)
+        response, curvature = loss.working(rows.target[inside], begin @ design[inside].T)
+        weighted = design[inside] * (rows.weight[inside] * curvature)[:, None]
+        gram = design[inside].T @ weighted + np.eye(4)
+        return begin + np.linalg.solve(gram, (response @ weighted).T).T
 
     def left(inside: np.ndarray) -> float:
-        model, weight = ridge(inside), rows.weight[inside]
-        mean = rows.features[inside] @ model[:3] + model[3]
-        residual = np.average((rows.target[inside] - mean) ** 2, weights=weight)
+        mean, weight = ridge(inside) @ design[inside].T, rows.weight[inside]
+        residual = np.mean(np.average((aim[..., inside] - mean) ** 2, axis=-1, weights=weight))
         exact = loss.likelihood or isinstance(loss, Squared)
         variance = 0.0 if exact else max(residual, 1e-3)
-        value = loss.value_and_partials(rows.target[inside], mean, np.full(len(mean), variance))
+        value = loss.value_and_partials(rows.target[inside], mean, np.full(len(weight), variance))
         return float(weight @ value.value)
 
     before = objective.gibbs_risk(none) * rows.weight.sum()
@@ -454,7 +457,8 @@ def test_what_a_ball_promises_is_the_loss_of_hard_memberships(
         inside = np.linalg.norm(rows.features - ball.placed["center"], axis=1) <= ball.radius
         inside |= np.isclose(np.linalg.norm(rows.features - ball.placed["center"], axis=1),
                              ball.radius, rtol=1e-9)  # fmt: skip
-        for side, model in zip((inside, ~inside), np.c_[ball.coef, ball.intercept], strict=True):
+        models = np.concatenate([ball.coef, ball.intercept[..., None]], axis=-1)
+        for side, model in zip((inside, ~inside), models, strict=True):
             np.testing.assert_allclose(ridge(side), model, atol=1e-8)
         expected = (before - left(inside) - left(~inside)) / rows.weight.sum()
         assert ball.gain == pytest.approx(expected, rel=1e-6, abs=1e-9)

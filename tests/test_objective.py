@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import differences, random_posterior, random_rows
+from helpers import differences, name_of, random_posterior, random_rows
 from scipy.integrate import quad
 from scipy.stats import gamma, ncx2
 
 from motlm.combinations import COMBINATIONS, gates
 from motlm.geometry import GivenCenters, LearnedBalls
-from motlm.losses import LOSSES, Squared, ZeroOne
+from motlm.losses import CLASS_LOSSES, LOSSES, Squared, ZeroOne
 from motlm.objective import Evaluator, Objective, solve_models
 from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows
 
-EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+EACH_LOSS = pytest.mark.parametrize("loss", (*LOSSES, *CLASS_LOSSES), ids=name_of)
 EACH_GEOMETRY = pytest.mark.parametrize(
     "geometry", [GivenCenters(), LearnedBalls()], ids=lambda one: one.kind
 )
@@ -151,7 +151,7 @@ def test_gradient_matches_differences(
     loss, geometry, n: int, scale: str, combine: str, rng: np.random.Generator
 ) -> None:
     for d in (1, 4):
-        q = random_posterior(rng, n, d, geometry)
+        q = random_posterior(rng, n, d, geometry, loss.scores)
         free = [*FIELDS]
         if scale == "free":
             free.append("coef_scale")
@@ -175,15 +175,15 @@ def test_coordinates_need_not_be_the_features(loss, rng: np.random.Generator) ->
     """
     n, m = 2, 40
     q = random_posterior(rng, n, 2, LearnedBalls())
-    q = replace(q, coef=rng.normal(size=(n + 1, 5)))
-    target = np.sign(rng.normal(size=m)) if isinstance(loss, ZeroOne) else rng.normal(size=m)
+    same = random_posterior(rng, n, 5, LearnedBalls(), loss.scores)
+    q = replace(q, coef=same.coef, intercept=same.intercept)
+    target = random_rows(rng, m, same, LearnedBalls(), loss).target
     rows = Rows.of(rng.normal(size=(m, 5)), target, coordinates=rng.normal(size=(m, 2)))
     objective = Objective(loss, LearnedBalls(), Prior(), rows, 1.5)
     packing = Packing(q, list(Posterior.__dataclass_fields__))
     gradient = packing.pack_gradient(q, objective.value_and_gradient(q)[1])
     by_differences = differences(lambda v: objective.value(packing.unpack(v)), packing.pack(q))
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-5, atol=1e-7)
-    same = random_posterior(rng, n, 5, LearnedBalls())
     alone = Rows.of(rows.features, target)
     apart = Rows.of(rows.features, target, coordinates=rows.features.copy())
     first, second = (
@@ -199,7 +199,7 @@ def test_coordinates_need_not_be_the_features(loss, rng: np.random.Generator) ->
 @EACH_GEOMETRY
 @EACH_LOSS
 def test_block_sums_add_up(loss, geometry, rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 3, 4, geometry)
+    q = random_posterior(rng, 3, 4, geometry, loss.scores)
     rows = random_rows(rng, 101, q, geometry, loss)
     whole = Objective(loss, geometry, Prior(), rows, 1.0).value_and_gradient(q)
     blocks = Objective(loss, geometry, Prior(), rows, 1.0, block=7).value_and_gradient(q)
@@ -216,7 +216,7 @@ def test_block_sums_add_up(loss, geometry, rng: np.random.Generator) -> None:
 @EACH_GEOMETRY
 @EACH_LOSS
 def test_an_integer_weight_is_a_repeated_row(loss, geometry, rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 2, 3, geometry)
+    q = random_posterior(rng, 2, 3, geometry, loss.scores)
     rows = random_rows(rng, 20, q, geometry, loss)
     count = rng.integers(0, 4, size=20)
     weighted = replace(rows, weight=count.astype(float))
@@ -233,7 +233,7 @@ def test_an_integer_weight_is_a_repeated_row(loss, geometry, rng: np.random.Gene
 def test_relabeling_the_localities_changes_nothing(
     loss, geometry, rng: np.random.Generator
 ) -> None:
-    q = random_posterior(rng, 3, 2, geometry)
+    q = random_posterior(rng, 3, 2, geometry, loss.scores)
     rows = random_rows(rng, 30, q, geometry, loss)
     order = [2, 0, 1]
     moved = rows if geometry.learned else replace(rows, distance=rows.distance[:, order])
@@ -245,9 +245,9 @@ def test_relabeling_the_localities_changes_nothing(
 
 @EACH_LOSS
 def test_no_locality_is_one_linear_model(loss, rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 0, 3, LearnedBalls())
+    q = random_posterior(rng, 0, 3, LearnedBalls(), loss.scores)
     rows = random_rows(rng, 30, q, LearnedBalls(), loss)
-    mean = rows.features @ q.coef[0] + q.intercept[0]
+    mean = (rows.features @ q.coef[0].T + q.intercept[0]).T
     variance = q.coef_scale[0] ** 2 * rows.features_norm2 + q.intercept_scale[0] ** 2
     expected = np.average(
         loss.value_and_partials(rows.target, mean, variance).value, weights=rows.weight
@@ -259,7 +259,7 @@ def test_no_locality_is_one_linear_model(loss, rng: np.random.Generator) -> None
 
 @EACH_LOSS
 def test_learned_centers_that_are_sure_meet_known_ones(loss, rng: np.random.Generator) -> None:
-    known = random_posterior(rng, 2, 3, GivenCenters())
+    known = random_posterior(rng, 2, 3, GivenCenters(), loss.scores)
     rows = random_rows(rng, 50, known, GivenCenters(), loss)
     learned = replace(known, center_scale=np.full(2, 1e-5))
     risks = [
