@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from scipy.special import gammaincinv
+from scipy.special import gammaincinv, gammaln
 
-from ._typing import Array
+from ._typing import Array, Integers
 from .errors import ModelFileError
 from .inputs import Inputs
 from .lookup import Table
 from .membership import half_distances, theta_tables, upsilon_tables
 from .metrics import Locus, Metric
-from .posterior import Posterior, Prior
+from .posterior import WEIGHTS, Layout, Posterior, Prior
 from .rows import Rows
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Geometry",
     "GivenCenters",
     "LearnedBalls",
+    "LearnedLocalities",
     "Locus",
     "Metric",
     "Placed",
@@ -56,6 +57,10 @@ class Geometry(Protocol):
     @property
     def learned(self) -> bool:
         """Whether centers are searched, so that rows pull at them."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether distances change with what is searched, and so are computed from coordinates."""
 
     @property
     def radius(self) -> Array:
@@ -98,6 +103,9 @@ class Geometry(Protocol):
     ) -> dict[str, Array]:
         """The posterior's fields of the localities in other units."""
 
+    def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
+        """Of no locality; None where all are balls in all columns, with independent models."""
+
     def keep(self, kept: Sequence[int]) -> Geometry:
         """With these localities alone."""
 
@@ -139,9 +147,9 @@ class Geometry(Protocol):
 
 def radii(geometry: Geometry, posterior: Posterior) -> Array:
     """Distance at which each membership is 1/2; 0 where it never is."""
-    n_coordinates = posterior.center.shape[1] if geometry.learned else None
+    dims = (posterior.column_weight > 0).sum(axis=1) if geometry.learned else None
     return half_distances(
-        n_coordinates, posterior.center_scale, posterior.radius_shape, posterior.radius_rate
+        dims, posterior.center_scale, posterior.radius_shape, posterior.radius_rate
     )
 
 
@@ -185,6 +193,7 @@ class GivenCenters:
 
     kind: ClassVar[str] = "given"
     learned: ClassVar[bool] = False
+    measured: ClassVar[bool] = False
     parameters: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
     free: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
 
@@ -229,6 +238,9 @@ class GivenCenters:
             "center_scale": posterior.center_scale * mean_stretch,
             "radius_rate": posterior.radius_rate / mean_stretch,
         }
+
+    def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
+        return None
 
     def keep(self, kept: Sequence[int]) -> GivenCenters:
         inside = list(kept)
@@ -309,6 +321,7 @@ class LearnedBalls:
 
     kind: ClassVar[str] = "balls"
     learned: ClassVar[bool] = True
+    measured: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = ("center_scale", "radius_shape", "radius_rate")
     free: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate", "center", "center_scale")
 
@@ -380,6 +393,9 @@ class LearnedBalls:
             "radius_rate": posterior.radius_rate / mean_stretch,
         }
 
+    def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
+        return None
+
     def keep(self, kept: Sequence[int]) -> LearnedBalls:
         return self
 
@@ -432,6 +448,142 @@ class LearnedBalls:
     @classmethod
     def read(cls, read: Any, inputs: Inputs, n_localities: int) -> LearnedBalls:
         return cls(read.array("radius", (n_localities,)))
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedLocalities(LearnedBalls):
+    """Localities in a few columns each, or in all, with widths of their own: membership is upsilon
+    of sqrt(sum a (x - c)^2) over the columns that a locality looks at. Its model may be a correction
+    of the exterior.
+    """
+
+    most: int = 3  # columns of a locality; 0 for all candidates
+    # of the columns that vary, those that localities may look at; None for all
+    candidates: tuple[int, ...] | None = None
+    corrections: str = "own"  # "own": in the locality's columns; "all"; "none": independent models
+    widths: bool = True  # whether columns have widths of their own
+
+    kind: ClassVar[str] = "localities"
+
+    @property
+    def free(self) -> tuple[str, ...]:  # type: ignore[override]
+        widths = ("column_weight",) if self.widths and self.most != 1 else ()
+        return ("radius_shape", "radius_rate", "center", "center_scale", *widths)
+
+    @property
+    def pooled(self) -> bool:
+        return self.corrections != "none"
+
+    def columns(self, n_coordinates: int) -> Integers:
+        """Those that may be looked at."""
+        every = range(n_coordinates) if self.candidates is None else self.candidates
+        return np.array(every, dtype=np.int64)
+
+    def sizes(self, n_coordinates: int) -> range:
+        """Numbers of columns that a locality may have."""
+        count = len(self.columns(n_coordinates))
+        return range(count, count + 1) if not self.most else range(1, min(self.most, count) + 1)
+
+    def corrected(self, weight: Array) -> Array:
+        """Which features local models may correct, for these weights of columns."""
+        if self.corrections != "own":
+            return np.ones(weight.shape)
+        return (weight > 0).astype(float)
+
+    def price(self, dims: int, n_coordinates: int) -> float:
+        """Of which columns, in nats."""
+        if not self.most:
+            return 0.0
+        count = len(self.columns(n_coordinates))
+        ways = gammaln(count + 1) - gammaln(dims + 1) - gammaln(count - dims + 1)
+        return float(ways + np.log(len(self.sizes(n_coordinates))))
+
+    def work(self, n_features: int) -> float:
+        """Products that a candidate's regression takes of each row."""
+        own = n_features
+        if self.corrections == "own":
+            own = min(self.most or n_features, n_features)
+        return float((own + 2) ** 2)
+
+    def draw(self, rows: Rows, count: int, rng: np.random.Generator) -> Array:
+        """Weights of columns of localities to begin with, (count, n_coordinates)."""
+        width = rows.coordinates.shape[1]
+        columns, sizes = self.columns(width), self.sizes(width)
+        weight = np.zeros((count, width))
+        for one in weight:
+            one[rng.choice(columns, size=rng.choice(sizes), replace=False)] = 1.0
+        return weight
+
+    def vary(self, weight: Array, rng: np.random.Generator) -> Array:
+        """With a column less, one more, or another one; or with another width."""
+        columns, sizes = self.columns(len(weight)), self.sizes(len(weight))
+        found, own = weight.copy(), np.flatnonzero(weight)
+        others = np.setdiff1d(columns, own)
+        ways = ["width"] if self.widths and len(own) > 1 else []
+        ways += ["less"] if len(own) - 1 in sizes else []
+        ways += ["more"] if len(own) + 1 in sizes and len(others) else []
+        ways += ["other"] if len(others) else []
+        way = rng.choice(ways) if ways else ""
+        if way in ("less", "other"):
+            found[rng.choice(own)] = 0.0
+        if way in ("more", "other"):
+            found[rng.choice(others)] = 1.0
+        if way == "width":
+            found[rng.choice(own)] *= np.exp(rng.normal())
+        inside = found > 0
+        found[inside] /= np.exp(np.log(found[inside]).mean())
+        return found
+
+    def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
+        return Layout(np.empty((0, n_coordinates)), np.empty((0, n_features)), self.pooled)
+
+    def tables(self, posterior: Posterior) -> list[Table]:
+        return upsilon_tables(
+            (posterior.column_weight > 0).sum(axis=1),
+            posterior.center_scale,
+            posterior.radius_shape,
+            posterior.radius_rate,
+        )
+
+    def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
+        distance = np.zeros((posterior.n_localities, len(rows)))
+        for i, (center, weight) in enumerate(
+            zip(posterior.center, posterior.column_weight, strict=True)
+        ):
+            for j in np.flatnonzero(weight):
+                distance[i] += weight[j] * (rows.coordinates[:, j] - center[j]) ** 2
+        return linear_scores(posterior, rows.features), np.sqrt(distance, out=distance)
+
+    def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
+        first, second = (each["layout"].column_weight[0] for each in (one, other))
+        if ((first > 0) != (second > 0)).any():
+            return True
+        return bool(np.sqrt(first @ (one["center"] - other["center"]) ** 2) > distance)
+
+    def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
+        center = rows.coordinates[row].astype(float)
+        return {"center": center, "center_scale": np.asarray(min(CENTER_SCALE, 0.3 * radius))}
+
+    def move(
+        self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
+    ) -> dict[str, Any]:
+        """Each locality is scaled by the mean change of its columns, and its widths by the rest."""
+        layout = posterior.layout
+        assert layout is not None
+        active = layout.column_weight > 0
+        each = np.where(active, np.log(stretch), 0.0).sum(axis=1) / np.maximum(layout.dims, 1)
+        weight = layout.column_weight / (stretch / np.exp(each)[:, None]) ** 2
+        return {
+            "center": np.where(active, posterior.center * stretch + shift, 0.0),
+            "center_scale": posterior.center_scale * np.exp(each),
+            "radius_rate": posterior.radius_rate / np.exp(each),
+            "layout": replace(layout, column_weight=np.clip(weight, *WEIGHTS) * active),
+        }
+
+    def log_choices(self, posterior: Posterior) -> float:
+        n_coordinates = posterior.center.shape[1]
+        dims = (posterior.column_weight > 0).sum(axis=1)
+        return float(sum(self.price(int(one), n_coordinates) for one in dims))
 
 
 def _squared_distances(rows: Rows, point: Array) -> Array:

@@ -24,7 +24,7 @@ from .inputs import Inputs
 from .limits import power_of_two
 from .localities import Locality, LocalModel, factor_units
 from .lookup import Table, memberships
-from .objective import BLOCK, variances
+from .objective import BLOCK
 from .optimize import Record
 from .overlap import Overlap, apply_to, contain
 from .posterior import FIELDS, Posterior, Prior
@@ -157,7 +157,7 @@ class Mixture:
             part = encoded[start : start + BLOCK]
             rows = self.rows(part)
             mean, distance = self.geometry.scores_and_distances(self.posterior, rows)
-            yield View(self, part, distance, mean, rows.features_norm2)
+            yield View(self, part, distance, mean, self.posterior.norms2(rows.features))
 
     def view(self, encoded: Array) -> View:
         """Distances and scores of all rows."""
@@ -168,7 +168,8 @@ class Mixture:
             np.concatenate([getattr(part, name) for part in parts], axis=-1)
             for name in ("distance", "mean")
         )
-        return View(self, encoded, distance, mean, np.concatenate([one.norm2 for one in parts]))
+        norms2 = np.concatenate([one.norms2 for one in parts], axis=1)
+        return View(self, encoded, distance, mean, norms2)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -287,7 +288,8 @@ class View:
     # (n_localities + 1, n_rows), standardized score of each model; of several classes it and all
     # other scores have an axis (.., n_classes, n_rows)
     mean: Array
-    norm2: Array = field(repr=False)  # (n_rows,), of the models' features
+    # (n_localities + 1, n_rows), of the features that each model has weights of its own for
+    norms2: Array = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.encoded)
@@ -316,7 +318,7 @@ class View:
     @cached_property
     def variance(self) -> Array:
         """(n_localities + 1, n_rows), of the standardized scores."""
-        return variances(self.mixture.posterior, self.norm2)
+        return self.mixture.posterior.variances(self.norms2)
 
     @cached_property
     def scores(self) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .objective import Evaluator, Objective, StoppedError, never, solve_models
-from .posterior import FIELDS, MODEL_FIELDS, Packing, Posterior, flatten
+from .posterior import EVERY, MODEL_FIELDS, Packing, Posterior, flatten
 
 __all__ = [
     "NATS",
@@ -155,7 +155,7 @@ def value_at(
     """The objective as a function of posteriors with as many localities as this one, with the best
     models where they have closed forms; infinite where it was stopped.
     """
-    packing = Packing(alike, tuple(FIELDS), plain=True)
+    packing = Packing(alike, EVERY, plain=True)
     evaluator = Evaluator(objective, packing, eliminates(objective, free), stop=stop)
 
     def value(posterior: Posterior) -> float:

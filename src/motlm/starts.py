@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,10 @@ from .geometry import (
 )
 from .limits import flush_to_zero
 from .losses import ZeroOne
-from .objective import Objective, locate, never, variances
+from .objective import Objective, locate, never
 from .posterior import Posterior, Prior
 from .rows import Rows
+from .screening import Ball, promising_corrections
 
 __all__ = [
     "Ball",
@@ -129,26 +130,13 @@ def one_model(objective: Objective, unit_scale: bool) -> Posterior:
     coef, intercept = _ridge(objective, _from_nothing(objective), every)
     nothing = np.empty(0)
     return Posterior(
+        layout=objective.geometry.layout(rows.coordinates.shape[1], rows.features.shape[1]),
         center=np.empty((0, rows.coordinates.shape[1])),
         center_scale=nothing,
         radius_shape=nothing,
         radius_rate=nothing,
         **_models(coef[None], intercept[None], unit_scale, objective.loss.start_scale),
     )
-
-
-@dataclass(frozen=True)
-class Ball:
-    """A ball that might be added to a mixture, with ridge models of the rows in it and of the rows
-    that the exterior keeps.
-    """
-
-    placed: Placed  # fields of one locality
-    radius: float
-    coef: Array  # (2, n_features): inside, exterior; of several classes (2, n_classes, n_features)
-    intercept: Array  # (2,), or (2, n_classes)
-    gain: float  # loss per row that it promises to remove
-    start_scale: float = 0.3  # of its weights and intercepts
 
 
 @flush_to_zero
@@ -205,13 +193,15 @@ def promising_balls(
     """
     from ._engine.screening import score_balls
 
+    if posterior.layout is not None:
+        return promising_corrections(objective, posterior, count, rng, stop, share_out)
     rows, loss = objective.rows, objective.loss
     mean, omega = locate(objective.geometry, posterior, rows)
     outside = gates(omega)[0][-1] * rows.weight
     lost = (
         outside
         * loss.value_and_partials(
-            rows.target, mean[-1], variances(posterior, rows.features_norm2)[-1]
+            rows.target, mean[-1], posterior.variances(posterior.norms2(rows.features))[-1]
         ).value
     )
     stays = float(loss.steps)  # whether models are corrections of the exterior's
@@ -333,8 +323,11 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     >>> with_ball(before, balls[0], unit_scale=False).n_localities
     1
     """
-    n = posterior.n_localities
-    added = ball.placed | {
+    n, layout = posterior.n_localities, posterior.layout
+    placed = dict(ball.placed)
+    if layout is not None:
+        layout = layout.join(placed.pop("layout"))
+    added = placed | {
         "radius_shape": np.asarray(_SHAPE),
         "radius_rate": np.asarray(_SHAPE / ball.radius),
     }
@@ -347,7 +340,10 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
         name: np.concatenate([getattr(posterior, name)[:n], value])
         for name, value in models.items()
     }
-    return replace(posterior, **fields)
+    if posterior.pooled:  # the exterior goes on from where it is
+        for name in ("coef_scale", "intercept_scale"):
+            fields[name][-1] = getattr(posterior, name)[-1]
+    return replace(posterior, **fields, layout=layout)
 
 
 def _from_nothing(objective: Objective) -> tuple[Array, Array]:

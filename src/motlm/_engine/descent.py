@@ -26,6 +26,7 @@ from .objective import (
     unpack,
 )
 from .rows import Data, dot, new_located
+from .tables import Constants
 
 __all__ = [
     "BEST",
@@ -255,14 +256,14 @@ def take(memory: Memory, value: float, gradient: Array) -> int:
 
 @entry
 def search(
-    setup: Setup, data: Data, vector: Vector, bessel: Array | None, eliminate: bool | None,
+    setup: Setup, data: Data, vector: Vector, about: Constants | None, eliminate: bool | None,
     memory: Memory, unit: Array, budget: int,
 ) -> int:  # fmt: skip
     """So many evaluations of the objective and its gradient, each followed by a step; or, with a
     budget of 0, one evaluation of the objective alone. The vector is in units of its own, and the
     objective in nats.
 
-    `bessel` is None where centers are given, and `eliminate` where models are searched: what is not
+    `about` is None where centers are given, and `eliminate` where models are searched: what is not
     needed is not compiled.
     """
     nats = setup.inverse_temperature * setup.total_weight
@@ -271,7 +272,7 @@ def search(
         for i in range(len(unit)):
             values[i] = memory.vectors[TRIAL, i] * unit[i]
         full = unpack(vector, setup.n, values)
-        tables = tables_of(setup, bessel, full)
+        tables = tables_of(setup, about, full)
         if eliminate is None:
             located = new_located(setup.n, 0)
         else:

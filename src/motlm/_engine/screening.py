@@ -21,7 +21,7 @@ from .rows import (
 )
 from .special import cholesky_solve_each
 
-__all__ = ["fit_ridge", "score_balls"]
+__all__ = ["fit_ridge", "score_balls", "score_corrections"]
 
 _RIDGE = 1.0  # one pseudo-row per weight, as a standard normal prior has
 _LEAST_VARIANCE = 1e-3  # of a roughly fitted score
@@ -211,4 +211,85 @@ def score_balls(
                 data, loss, tolerance, base, models[one, side], weight, score, slope, work
             )
         found[one, 0], found[one, 1] = limit, left
+    return found, models
+
+
+@compiled_fast
+def _far(data: Data, row: int, weight: Array, out: Array) -> None:
+    """Squared distances of all rows from one of them, by weighted columns."""
+    for i in range(len(out)):
+        out[i] = 0.0
+    for j in range(len(weight)):
+        a = weight[j]
+        if a != 0.0:
+            at = data.coordinates[j, row]
+            for i in range(len(out)):
+                gap = data.coordinates[j, i] - at
+                out[i] += a * gap * gap
+
+
+@entry
+def score_corrections(
+    data: Data, push: Array, curvature: Array, cost: Array, rows: Integers, weight: Array,
+    corrected: Array, cuts: Integers, ridge: float,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Of localities around rows, in weighted columns, that contain as many rows as one of the cuts
+    says: the loss that corrections of the models there would remove, and those, (score, feature).
+
+    Loss is taken as quadratic: `push` are the rows' slopes, (score, row), and `curvature` their
+    bends; `cost` is what each row costs by being inside. Of each locality the cut that removes most
+    is taken: radius, gain.
+    """
+    outputs, m = push.shape
+    d, count = data.features.shape[0], len(rows)
+    found, models = np.zeros((count, 2)), np.zeros((count, outputs, d + 1))
+    squared = np.empty(m)
+    for one in range(count):
+        _far(data, rows[one], weight[one], squared)
+        order = np.argsort(squared)
+        places = np.empty(d + 1, np.int64)
+        q = 0
+        for j in range(d):
+            if corrected[one, j] != 0.0:
+                places[q] = j
+                q += 1
+        places[q] = d
+        gram, side = np.zeros((q + 1, q + 1)), np.zeros((outputs, q + 1))
+        x, solved, factor = np.ones(q + 1), np.empty((outputs, q + 1)), np.empty((q + 1, q + 1))
+        spent, position = 0.0, 0
+        found[one, 1] = -math.inf
+        for cut in cuts:
+            limit = squared[order[cut - 1]]
+            while position < m and (position < cut or squared[order[position]] <= limit):
+                row = order[position]
+                for a in range(q):
+                    x[a] = data.features[places[a], row]
+                bend = curvature[row]
+                for a in range(q + 1):
+                    bent = bend * x[a]
+                    for b in range(a + 1):
+                        gram[a, b] += bent * x[b]
+                    for k in range(outputs):
+                        side[k, a] += push[k, row] * x[a]
+                spent += cost[row]
+                position += 1
+            for a in range(q + 1):
+                for b in range(a + 1):
+                    factor[a, b] = gram[a, b]
+                factor[a, a] += ridge
+                for k in range(outputs):
+                    solved[k, a] = side[k, a]
+            cholesky_solve_each(factor, solved)
+            gain = -spent
+            for k in range(outputs):
+                for a in range(q + 1):
+                    gain += 0.5 * side[k, a] * solved[k, a]
+            if gain > found[one, 1]:
+                radius = math.sqrt(limit)
+                if position < m:
+                    radius = 0.5 * (radius + math.sqrt(squared[order[position]]))
+                found[one, 0], found[one, 1] = radius, gain
+                for k in range(outputs):
+                    for a in range(q + 1):
+                        models[one, k, places[a]] = solved[k, a]
     return found, models

@@ -18,7 +18,7 @@ from ..fingerprints import Fingerprint
 from ..geometry import Geometry, radii
 from ..losses import Loss
 from ..mixture import Mixture
-from ..objective import Objective, locate, variances
+from ..objective import Objective, locate
 from ..optimize import Solution, lbfgs
 from ..posterior import FIELDS, FREE_SCALES, Posterior, Prior
 from ..rows import Rows
@@ -106,7 +106,7 @@ class UnionRisk:
         """Of the rows, under this distribution."""
         mean, omega = locate(self.geometry, posterior, self.rows)
         omega = np.clip(omega, 0.0, 1.0)  # rounding in the last digits
-        variance = variances(posterior, self.rows.features_norm2)
+        variance = posterior.variances(posterior.norms2(self.rows.features))
         if self.labels is None:
             losses = self.loss.value_and_partials(self.rows.target, mean, variance).value
             apart = ambiguity(omega, losses)
