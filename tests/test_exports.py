@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made import with_localities
 from sklearn.linear_model import LinearRegression
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
@@ -89,6 +90,18 @@ def test_python_function_needs_nothing(several: bool, tmp_path: Path) -> None:
     command = [sys.executable, "-I", "-S", str(script)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == repr(model.predict(frame[:40]).tolist())
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_labels_of_numpy_in_python(count: int) -> None:
+    """Texts of numpy's among objects are written as texts."""
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    y = np.empty(90, dtype=object)
+    y[:] = [np.str_("abc"[k]) for k in np.digitize(X[:, 0], [-0.3, 0.3][: count - 1])]
+    model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
+    assert isinstance(model.classes_[0], np.str_)
+    rows = pd.DataFrame(X, columns=["x0", "x1"]).to_dict("records")
+    assert list(map(compile_python(model), rows)) == model.predict(X).tolist()
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -296,7 +309,7 @@ def without_collations(tree: Any) -> Any:
 
 @cache
 def of_numbers() -> list[tuple[Any, pd.DataFrame]]:
-    """Predictions, rates and labels that are numbers, with two localities."""
+    """Predictions, rates and labels that are numbers, with two localities that overlap."""
     X, y = make_clf_case1(random_state=0)
     frame = pd.DataFrame(X, columns=["a", "b"])
     labels = (y > 0) + 1 * (X[:, 1] > 0)
@@ -307,11 +320,14 @@ def of_numbers() -> list[tuple[Any, pd.DataFrame]]:
         (LocalMixtureRegressor, {"loss": "gamma", **mean}, labels + 0.5),
         *((LocalMixtureClassifier, options, labels) for options in (nearest, mean)),
     ]
-    points = [[-1.0, 0.0], [1.0, 0.0]]
-    return [
-        (kind(points_of_interest=points, **options, **QUICK).fit(frame, target), frame)
-        for kind, options, target in wanted
-    ]
+    points, rng = np.array([[-0.5, 0.0], [0.5, 0.0]]), np.random.default_rng(0)
+    found = []
+    for kind, options, target in wanted:
+        model = kind(points_of_interest=points[:1], **options, **QUICK).fit(frame, target)
+        model = with_localities(model, points, [0.8, 1.2], rng)
+        assert set(model.membership(frame).sum(axis=1)) == {0, 1, 2}
+        found.append((model, frame))
+    return found
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

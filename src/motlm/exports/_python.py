@@ -139,10 +139,14 @@ def _distance(locus: Locus, place: dict[int, int]) -> list[str]:
 
 
 def _answer(answer: Answer) -> list[str]:
-    if answer.link == "sign" and answer.classes is not None:
-        return [f"return {answer.classes[1]!r} if score > 0 else {answer.classes[0]!r}"]
+    # a scalar of numpy, as an array of objects may hold, would need numpy
+    classes = tuple(
+        one.item() if isinstance(one, np.generic) else one for one in answer.classes or ()
+    )
+    if answer.link == "sign":
+        return [f"return {classes[1]!r} if score > 0 else {classes[0]!r}"]
     if answer.link == "largest":
-        return [f"return {answer.classes!r}[score.index(max(score))]"]
+        return [f"return {classes!r}[score.index(max(score))]"]
     value = f"score * {_float(answer.scale)} + {_float(answer.center)}"
     if answer.link == "identity":
         return [f"return {value}"]
