@@ -6,6 +6,7 @@ deviance and by actual over expected.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -288,7 +289,7 @@ def _of_classes(model: Any, X: Any, y: AnyArray, probabilities: Any) -> dict[str
         "accuracy": float(accuracy_score(y, answers)),
         "balanced accuracy": None,
         "AUC": None,
-        "log loss": float(log_loss(y, chances, labels=classes)),
+        "log loss": _log_loss(y, chances, classes),
         "Brier score": _brier(y, chances, classes),
     }
     scores = _class_scores(y, answers, classes)
@@ -323,6 +324,12 @@ def _absent(labels: list[Any], present: int) -> list[str]:
     if present < 2:
         return [f"{some}, so that AUC and balanced accuracy are not defined."]
     return [f"{some}: AUC and balanced accuracy are means over the other classes."]
+
+
+def _log_loss(y: AnyArray, chances: Array, classes: AnyArray) -> float:
+    with warnings.catch_warnings():  # of a list of labels that are all different
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        return float(log_loss(y, chances, labels=classes))
 
 
 def _brier(y: AnyArray, chances: Array, classes: AnyArray) -> float:

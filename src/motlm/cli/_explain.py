@@ -23,6 +23,8 @@ from ._output import echo_json
 
 __all__ = ["explain"]
 
+_SHOWN = 10  # probabilities in a line
+
 
 @dataclass(frozen=True)
 class _Options:
@@ -85,8 +87,8 @@ def explain(**given: Any) -> None:
         echo_json({**explanation.to_dict(), **more})
         return
     show(str(explanation))
-    if shares and not explanation.by_class:  # which shows them itself
-        show(", ".join(f"probability of {label}: {share:.3g}" for label, share in shares.items()))
+    if shares:
+        show(_line(shares))
     if change is not None:
         show(f"what would change it: {change}")
 
@@ -159,6 +161,14 @@ def _shares(model: LocalMixture, X: Any) -> dict[str, float]:
         return {}
     shares = probabilities(model, X, notes_of(model).calibration)[0]
     return {str(label): float(share) for label, share in zip(classes.tolist(), shares, strict=True)}
+
+
+def _line(shares: dict[str, float]) -> str:
+    """The probabilities; of many classes the largest ones, in order."""
+    shown, more = list(shares.items()), ""
+    if len(shown) > _SHOWN:
+        shown, more = sorted(shown, key=lambda pair: -pair[1])[:_SHOWN], ", .."
+    return ", ".join(f"probability of {label}: {share:.3g}" for label, share in shown) + more
 
 
 def _change(

@@ -299,10 +299,25 @@ def _read_labels(column: pd.Series, known: pd.Series) -> AnyArray:
     """Classes; `known` has the rows to fit on that have a weight."""
     if is_number(known) and (known != np.rint(known)).any():
         known = column.loc[known.index].astype(str).str.strip()  # 1.5 and 2.5 are names of classes
-    dtype = float if is_number(known) else str
-    classes = np.unique(np.asarray(known, dtype=dtype))
-    advice = "the rows to fit on have none of that class: leave it out, or join it with another"
-    return read_outcomes(column, classes.astype(int) if dtype is float else classes, advice)
+    if is_number(known):
+        classes = np.unique(np.asarray(known, dtype=float).astype(int))
+        return read_outcomes(column, classes, _unseen(numbers_of(column), classes))
+    classes = np.unique(np.asarray(known, dtype=str))
+    return read_outcomes(column, classes, _unseen(column.astype(str).str.strip(), classes))
+
+
+def _unseen(values: pd.Series, classes: AnyArray) -> str:
+    """What to do about classes of sealed rows alone."""
+    counts = values[~values.isin(classes)].value_counts()
+    names = [
+        f"{label:g}" if isinstance(label, float) else str(label)[:40] for label in counts.index
+    ]
+    shown = [f"{name} ({n})" for name, n in zip(names, counts, strict=True)][:_MANY]
+    more = ", .." if len(counts) > _MANY else ""
+    return (
+        f"no row to fit on is of class {', '.join(shown)}{more}; leave such rows out, or join rare"
+        " classes"
+    )
 
 
 def _rare_classes(outcome: AnyArray) -> list[str]:

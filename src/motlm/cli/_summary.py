@@ -70,10 +70,11 @@ def _location(
 def _wrap(formula: str) -> list[str]:
     """Lines that begin with a sign, so that no term is broken."""
     left, equals, right = formula.partition(" = ")
-    if " x " in right:  # factors, which have spaces inside
-        right = right.replace(" ", "\xa0").replace("\xa0x\xa0", " x\xa0")
+    factors = " x " in right  # names of columns, and factors, have spaces inside
+    right = right.replace(" ", "\xa0")
+    for sign in "x" if factors else "+-":
+        right = right.replace(f"\xa0{sign}\xa0", f" {sign}\xa0")
     glued = left + equals + right
-    glued = glued.replace(" * ", "\xa0*\xa0").replace(" + ", " +\xa0").replace(" - ", " -\xa0")
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     lines = textwrap.wrap(
         glued, _WIDTH, initial_indent="    ", subsequent_indent="        ", **options
