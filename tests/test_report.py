@@ -193,10 +193,11 @@ def test_the_page_computes_what_python_does(tmp_path: Path) -> None:
 
 
 @in_browser
-def test_the_page_finds_the_same_changes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "wanted"), [("classifier", None), ("log", None), ("log", "fair")])
+def test_the_page_finds_the_same_changes(kind: str, wanted: str | None, tmp_path: Path) -> None:
     """In balls, and in localities in a few columns with weights."""
-    models = [fit_three("classifier"), weigh_columns("classifier")]
-    asked = "(row) => motlm.counterfactual(row, new Set(['children']), null)"
+    models = [fit_three(kind), weigh_columns(kind)]
+    asked = f"(row) => motlm.counterfactual(row, new Set(['children']), {json.dumps(wanted)})"
     scripts = []
     for k, (model, frame, y) in enumerate(models):
         page = render(model, frame, y, tmp_path / f"report-{k}.html")
@@ -207,9 +208,12 @@ def test_the_page_finds_the_same_changes(tmp_path: Path) -> None:
         for i, one in enumerate(found):
             row = frame[i : i + 1]
             limits = limits_of(page, frame.iloc[i], ["age", "income"])
-            python = counterfactual(model, row, fixed=["children", "region"], bounds=limits)
-            assert one["found"] == (python.found and python.exact)
-            if one["found"]:
+            python = counterfactual(
+                model, row, target=wanted, fixed=["children", "region"], bounds=limits
+            )
+            proved = one["found"] and one["smallest"]
+            assert proved == (python.found and python.exact)
+            if proved:
                 changed += 1
                 assert one["after"]["age"] == pytest.approx(python.after["age"], rel=1e-7)
                 assert one["after"]["income"] == pytest.approx(python.after["income"], rel=1e-7)
@@ -308,7 +312,8 @@ def test_the_page_moves_whole_numbers_in_whole_steps(tmp_path: Path) -> None:
     says.
     """
     asked, scripts = [], []
-    for k, (kind, rounded) in enumerate(product(("classifier", "log"), (["children"], NUMBERS))):
+    kinds = (("classifier", None), ("log", None), ("log", "fair"))
+    for k, ((kind, wanted), rounded) in enumerate(product(kinds, (["children"], NUMBERS))):
         model, frame, y = fit_three(kind)
         frame = frame.assign(**{name: frame[name].round() for name in rounded})
         with warnings.catch_warnings():
@@ -317,40 +322,41 @@ def test_the_page_moves_whole_numbers_in_whole_steps(tmp_path: Path) -> None:
         page = render(model, frame, y, tmp_path / f"report-{k}.html")
         whole = [one["name"] for one in data_of(page)["features"] if one.get("whole")]
         assert sorted(whole) == sorted(rounded)
-        asked.append((model, frame, rounded))
-        function = "(row) => motlm.counterfactual(row, new Set(), null)"
+        asked.append((model, frame, rounded, wanted))
+        function = f"(row) => motlm.counterfactual(row, new Set(), {json.dumps(wanted)})"
         scripts.append((page, script_of(frame[:60], function)))
     answers = open_pages(scripts, tmp_path)
-    for (model, frame, rounded), (page, _), found in zip(asked, scripts, answers, strict=True):
-        ratios = [
-            _ratio(model, frame, i, one, limits_of(page, frame.iloc[i], NUMBERS), rounded)
-            for i, one in enumerate(found)
-        ]
+    for (model, frame, rounded, wanted), (page, _), found in zip(
+        asked, scripts, answers, strict=True
+    ):
+        ratios = []
+        for i, one in enumerate(found):
+            limits = limits_of(page, frame.iloc[i], NUMBERS)
+            options = {"target": wanted, "bounds": limits, "integer": rounded}
+            ratios.append(_ratio(model, frame[i : i + 1], one, options))
         assert sum(one["found"] for one in found) > 10
         known = [ratio for ratio in ratios if ratio is not None]
         assert np.median(known) < 1.05
         assert max(known) < 3
 
 
-def _ratio(
-    model: Any, frame: pd.DataFrame, i: int, found: Any, limits: Any, rounded: list[str]
-) -> float | None:
+def _ratio(model: Any, row: pd.DataFrame, found: Any, options: dict[str, Any]) -> float | None:
     """How much further the page's change goes than Python's, once it is seen to do what it says."""
-    row = frame[i : i + 1]
-    python = counterfactual(model, row, fixed=["region"], bounds=limits, integer=rounded)
+    python = counterfactual(model, row, fixed=["region"], **options)
     if not found["found"]:
         none = found["reason"].startswith("no case")
         assert not (python.found and python.exact and none), found["reason"]
         return None
-    after = pd.DataFrame([found["after"]])[list(frame.columns)]
-    assert all(float(after[name].iloc[0]).is_integer() for name in rounded)
-    after = after.astype(frame.dtypes.to_dict())
+    after = pd.DataFrame([found["after"]])[list(row.columns)]
+    assert all(float(after[name].iloc[0]).is_integer() for name in options["integer"])
+    after = after.astype(row.dtypes.to_dict())
     assert model.predict(after)[0] == found["prediction"] != model.predict(row)[0]
+    assert options["target"] in (None, found["prediction"])
     if not python.found:
         return None
-    scale = frame[NUMBERS].std()
+    scale = model.mixture_.inputs.units.inverse_scale[:3]
     page, ours = (
-        np.sqrt(sum(((float(to[name]) - row[name].iloc[0]) / scale[name]) ** 2 for name in NUMBERS))
+        np.linalg.norm((pd.Series(to)[NUMBERS] - row.iloc[0][NUMBERS]).to_numpy(float) * scale)
         for to in (found["after"], python.after)
     )
     return float(page / ours)

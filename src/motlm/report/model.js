@@ -275,11 +275,11 @@ const motlm = (() => {
     const none = { found: false, reason: `no case in ${names[i]} within the ranges of the form has`
       + " that answer, with everything else as it is" };
     const free = moving.map((f) => f.start), start = free.map((j) => z[j]);
-    const sides = goal.borders.map(({ coef, offset, sign, level }) => {
+    const size = (k) => Math.abs(offsets[i][k])
+      + sum(slopes[i][k], (value, j) => Math.abs(value) * (Math.abs(z[j]) + 1));
+    const sides = goal.borders.map(({ coef, offset, sign, level, scores }) => {
       const gradient = free.map((j) => sign * coef[j]);
-      const size = Math.abs(offset)
-        + sum(coef, (value, j) => Math.abs(value) * (Math.abs(z[j]) + 1));
-      const margin = hasLabels ? 1e-7 * size : 0; // beyond the border of a label
+      const margin = hasLabels ? 1e-7 * sum(scores, size) : 0; // beyond the border of a label
       const missing = sign * (level - offset - dot(coef, z)) + margin;
       return { gradient, reach: dot(gradient, start) + missing };
     });
@@ -316,7 +316,8 @@ const motlm = (() => {
     near: Math.round,
     back: (to, from) => to > from ? Math.floor(to) : Math.ceil(to),
   };
-  function inWholes(values, relaxed, whole, rest, goal) {
+  function inWholes(values, relaxed, part, goal, rounds) {
+    const whole = part.filter((f) => f.whole), rest = part.filter((f) => !f.whole);
     function complete(fixed) {
       if (goal.met(locate(fixed))) return fixed;
       if (!rest.length) return null;
@@ -325,7 +326,7 @@ const motlm = (() => {
     }
     const fixed = { ...values }, origin = (f) => Number(values[f.name]);
     let after = null;
-    for (const round of [ROUND.away, ROUND.near, ROUND.back]) {
+    for (const round of rounds) {
       whole.forEach((f) => {
         const from = origin(f), near = Math.abs(relaxed[f.name] - from) < 1e-9;
         const to = near ? from : round(relaxed[f.name], from);
@@ -351,13 +352,28 @@ const motlm = (() => {
 
   const costOf = (values, after, moving) =>
     sum(moving, (f) => ((after[f.name] - values[f.name]) * model.factor[f.start]) ** 2);
+  // Rounding at one of several borders often passes another one, so that points further inside are
+  // rounded: by multiples of the deviation that rounding gives the difference of two scores.
+  function roundInside(values, relaxed, moving, goal) {
+    const sizes = (coef) => moving.map((f) => f.whole ? coef[f.start] * model.factor[f.start] : 0);
+    const deviation = (coef) => Math.sqrt(sum(sizes(coef), (size) => size ** 2) / 12);
+    for (const times of [0, 0.5, 1, 2, 4]) {
+      const raise = (one) => ({ ...one, level: one.level + times * deviation(one.coef) });
+      const inner = times ? solve(values, moving, { ...goal, borders: goal.borders.map(raise) })
+        : { found: true, after: relaxed };
+      const found = inner.found
+        ? inWholes(values, inner.after, moving, goal, [ROUND.near, ROUND.back]) : null;
+      if (found) return found;
+    }
+    return null;
+  }
   // Several changes of all numbers, or one of one of them, whichever is nearer.
   function nearestInWholes(values, relaxed, moving, goal) {
-    const isWhole = (f) => f.whole, isNot = (f) => !f.whole;
     const cost = (one) => costOf(values, one, moving);
-    const wholes = (part, from) =>
-      inWholes(values, from, part.filter(isWhole), part.filter(isNot), goal);
+    const rounds = [ROUND.away, ROUND.near, ROUND.back];
+    const wholes = (part, from) => inWholes(values, from, part, goal, rounds);
     const found = [wholes(moving, relaxed)];
+    if (goal.borders.length > 1) found.push(roundInside(values, relaxed, moving, goal));
     moving.forEach((f) => {
       const one = solve(values, [f], goal);
       if (one.found) found.push(wholes([f], one.after));
@@ -378,11 +394,11 @@ const motlm = (() => {
       const reaches = (then) => up ? then.score >= level - near : then.score <= level + near;
       const met = hasLabels ? other : (then) => used(then) && reaches(then);
       const border = { coef: model.coef[i], offset: model.intercept[i], sign: up ? 1 : -1,
-        level: (level - shift) / scale };
+        level: (level - shift) / scale, scores: [0] };
       return [{ i, borders: [border], met }];
     }
     const between = (k, m) => ({ coef: slopes[i][k].map((value, j) => value - slopes[i][m][j]),
-      offset: offsets[i][k] - offsets[i][m], sign: 1, level: 0 });
+      offset: offsets[i][k] - offsets[i][m], sign: 1, level: 0, scores: [k, m] });
     const places = classes.map((_, k) => k), but = (k) => places.filter((m) => m !== k);
     if (wanted === null)
       return but(now.best).map((k) => ({ i, borders: [between(k, now.best)], met: other }));

@@ -76,7 +76,7 @@
       answer();
     });
     const text = "What would give this answer instead?";
-    return make("div", { class: "field" }, make("label", { for: "wanted", text }), select);
+    return make("div", { class: "field wide" }, make("label", { for: "wanted", text }), select);
   }
   function fields() {
     const place = document.getElementById("fields");
@@ -410,7 +410,7 @@
     const trace = {
       type: "heatmap", x: labels.map((_, k) => k), y: order.map((_, r) => r), z, zmin: -end,
       zmax: end, xgap: 2, ygap: 2, colorscale: [[0, BLUE], [.5, paper], [1, ORANGE]],
-      colorbar: { thickness: 12, outlinewidth: 0 }, hoverinfo: "text",
+      colorbar: { thickness: 12, outlinewidth: 0, exponentformat: "e" }, hoverinfo: "text",
       hovertext: order.map((j) => labels.map((_, k) => around(k, j))),
       text: z.map((row) => row.map((value) => few ? Number(value.toPrecision(2)).toString() : "")),
       texttemplate: "%{text}",
