@@ -190,8 +190,8 @@
       paragraph(`Score of ${first} ${show(own.base)} at ${referenceOf(now)}; what each feature`
         + ` adds, to ${show(own.score)}.`),
       paragraph(`${k === now.second ? "The runner-up is" : "Compared with"} ${second}: the`
-        + ` difference of the two scores is ${show(own.base - other.base)} there, and what each`
-        + ` feature adds to it, to ${show(own.score - other.score)}, stands on the right.`),
+        + ` difference of the two scores is ${show(own.base - other.base)} there; the last columns`
+        + ` show what each feature adds to it, to ${show(own.score - other.score)}.`),
       table(["feature", "value", `adds to ${first}`, "", `against ${second}`, ""], rows),
     ];
   }
