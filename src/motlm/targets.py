@@ -433,6 +433,7 @@ class Several(Labels):
     def code(self, y: Any, what: str = "y") -> Array:
         return np.asarray(np.searchsorted(self.classes, self.check(y, what)), dtype=float)
 
+    @flush_to_zero
     def probabilities(self, score: Array, variance: Array) -> Array:
         """(n_rows, n_classes), from the scores that are answered by and their variance."""
         if self.loss_name == "log":
@@ -477,6 +478,7 @@ class Several(Labels):
             values = 1.0 - values
         return sign * float(np.average(values, weights=rows.weight))
 
+    @flush_to_zero
     def losses(self, scores: Array, rows: Rows) -> Array:
         codes = rows.target.astype(int)
         if self.loss_name != "log":
