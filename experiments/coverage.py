@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, Units
+from motlm import LocalMixtureClassifier, Units
 from motlm.bounds import clopper_pearson, pac_bayes_kl
 from motlm.certificates import Certified, audit, certify_in_sample
 from motlm.certificates._certify import seal
@@ -28,13 +28,25 @@ from motlm.certificates._distributions import Draw, draw_model
 from motlm.certificates._evidence import Evidence
 from motlm.certificates._issue import issue
 from motlm.certificates._records import Options
-from motlm.combinations import COMBINATIONS, ambiguity
 from motlm.errors import TrainingRowsError
-from motlm.losses import ZeroOne
-from motlm.mixture import Mixture, View
+from motlm.mixture import Mixture
 from motlm.posterior import Posterior
 
 from .batches import run_all
+from .known import (
+    CURVE,
+    LINE,
+    PLANE,
+    Case,
+    apart,
+    draw,
+    errs,
+    estimator,
+    gibbs,
+    gibbs_off,
+    gibbs_seen,
+    outcomes,
+)
 from .store import Lines, versions
 from .tables import grid
 
@@ -42,13 +54,17 @@ PLACE = Path(__file__).parent / "coverage.csv"
 BATCH, BATCHES = 100, 10
 DELTAS = (0.05, 0.25)
 SEALED = 0.5
-POINTS = [[-0.5, 0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0, 0.0]]
 SEEDS_PICKED = 200
 IN_SAMPLE = "W4 one draw, in-sample"
 # what is computed together, and a statement by which it is known that it was
 PARTS = {
-    "split": {"classification": "C1 hold-out", "regression": "R1 tolerance"},
-    "in-sample": {"classification": IN_SAMPLE, "regression": IN_SAMPLE},
+    "split": {
+        "classification": "C1 hold-out",
+        "three classes": "C1 hold-out",
+        "regression": "R1 tolerance",
+    },
+    "in-sample": dict.fromkeys(("classification", "three classes", "regression"), IN_SAMPLE),
+    "controls": dict.fromkeys(("classification", "three classes"), "core component"),
 }
 ROUNDINGS = (5, 4, 3, 2, 1)  # decimals of training rows in an audit
 COPIED = 100  # rows of such an audit
@@ -57,27 +73,14 @@ COPIES = "training rows, decimals left: {}"
 REFUSED, FALSE = "refused", "would be false"
 _TOLERATED = 2.0  # error of a regression that is still acceptable, in units of its noise
 _WIDER = 20.0  # factor on the scales of the fitted posterior, so that the models differ
-
-
-@dataclass(frozen=True)
-class Case:
-    """A distribution of rows, the size of the sample, and the model fitted."""
-
-    task: str
-    n_rows: int
-    noise: float
-    fit: str  # "known": the true centers; "wrong n": one learned center where two are needed
-
-    @property
-    def name(self) -> str:
-        return f"{self.task}, {self.fit}, m={self.n_rows}, noise {self.noise:g}"
-
+_SHARP = 16.0  # inverse temperature of the controls, at which models overfit
 
 CASES = [
     Case(task, m, noise, fit)
     for task, noises, fits in (
         ("classification", (0.1, 0.3), ("known", "wrong n")),
         ("regression", (0.1, 0.5), ("known",)),
+        ("three classes", (0.1, 0.3), ("known", "wrong n")),
     )
     for fit in fits
     for m in (60, 200, 600)
@@ -103,113 +106,11 @@ class Count:
         return self.case, self.batch, self.statement, self.delta
 
 
-# -- the distributions -----------------------------------------------------------------------------
+# -- statements ------------------------------------------------------------------------------------
 
 
-def _plane() -> np.ndarray:
-    """13 x 13 points of the plane, each with three uninformative binary columns."""
-    grid_points, coins = np.linspace(-2, 2, 13), (-0.5, 0.5)
-    return np.array(
-        [
-            (a, b, i, j, k)
-            for a in grid_points
-            for b in grid_points
-            for i in coins
-            for j in coins
-            for k in coins
-        ]
-    )
-
-
-def _label(X: np.ndarray) -> np.ndarray:
-    """Labels from two overlapping balls, whose models agree on most of their common points, and the
-    opposite rule outside.
-    """
-    first, second = (np.hypot(X[:, 0] - place, X[:, 1]) <= 1.1 for place in (-0.5, 0.5))
-    rising, falling = (np.where(X[:, 1] + slope * X[:, 0] > 0.1, 1, -1) for slope in (0.5, -0.5))
-    return np.where(
-        first & (X[:, 0] <= 0), rising, np.where(second, falling, np.where(X[:, 1] > 0.1, -1, 1))
-    )
-
-
-PLANE = _plane()
-LABEL = _label(PLANE)
-LINE = np.linspace(-2, 2, 61)[:, None]
-CURVE = np.where(
-    np.abs(LINE[:, 0] + 0.6) <= 0.7,
-    1.5 * LINE[:, 0],
-    np.where(np.abs(LINE[:, 0] - 0.6) <= 0.7, -LINE[:, 0], 0.3),
-)
-_QUANTILES = (np.arange(25) + 0.5) / 25
-NOISE = -np.log1p(-_QUANTILES) - np.mean(-np.log1p(-_QUANTILES))  # skewed, with mean 0
-
-
-def draw(case: Case, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    if case.task == "classification":
-        which = rng.integers(len(PLANE), size=case.n_rows)
-        return PLANE[which], LABEL[which] * np.where(
-            rng.uniform(size=case.n_rows) < case.noise, -1, 1
-        )
-    which = rng.integers(len(LINE), size=case.n_rows)
-    return (
-        LINE[which],
-        CURVE[which] + case.noise * NOISE[rng.integers(len(NOISE), size=case.n_rows)],
-    )
-
-
-def estimator(case: Case) -> Any:
-    options: dict[str, Any] = {
-        "n_starts": 1,
-        "max_iter": 60,
-        "standardize": False,
-        "random_state": 0,
-    }
-    if case.task == "regression":
-        return LocalMixtureRegressor(
-            points_of_interest=[[-0.6], [0.6]], inverse_temperature=16.0, prior=Prior(), **options
-        )
-    options["loss"] = "zero-one"
-    if case.fit == "known":
-        return LocalMixtureClassifier(
-            points_of_interest=POINTS, inverse_temperature=8.0, combine="any", **options
-        )
-    return LocalMixtureClassifier(1, inverse_temperature=8.0, **options)
-
-
-# -- true risks ------------------------------------------------------------------------------------
-
-
-def errs(case: Case, answers: np.ndarray) -> np.ndarray:
-    """The probability that the label predicted for each point of the plane is wrong."""
-    return np.where(answers == LABEL, case.noise, 1.0 - case.noise)
-
-
-def _view(model: Any, X: np.ndarray) -> View:
-    return model.mixture_.view(model.mixture_.encode(X))
-
-
-def _zero_one(view: View, label: np.ndarray) -> np.ndarray:
-    """The probability that each model errs on each row."""
-    return ZeroOne().value_and_partials(label.astype(float), view.mean, view.variance).value
-
-
-def gibbs(case: Case, model: Any, combine: str = "any") -> np.ndarray:
-    """The probability that an applicable model errs (or the sum over applicable models), at each
-    point of the plane.
-    """
-    view, total = _view(model, PLANE), 0.0
-    for label, weight in ((LABEL, 1.0 - case.noise), (-LABEL, case.noise)):
-        losses = _zero_one(view, label)
-        total = total + weight * COMBINATIONS[combine].value(view.membership, losses)
-    return np.asarray(total)
-
-
-def apart(model: Any) -> np.ndarray:
-    view = _view(model, PLANE)
-    return ambiguity(view.membership, _zero_one(view, LABEL))
-
-
-def classification_failures(case: Case, certified: Certified) -> dict[str, bool]:
+def classification_failures(case: Case, certified: Certified, usual: Any) -> dict[str, bool]:
+    """`usual` is the most frequent label among the rows used for fitting."""
     model, certificate = certified
     wrong, contradicted = errs(case, model.predict(PLANE)), model.ambiguous(PLANE)
     used = model.apply(PLANE)
@@ -228,16 +129,9 @@ def classification_failures(case: Case, certified: Certified) -> dict[str, bool]
             for one in certificate.of("per locality")
         ),
     }
-    gain = certificate["gain"]
-    constant = certified_constant(certified)
-    failed["C6 gain"] = errs(case, np.full(len(PLANE), constant)).mean() - wrong.mean() < gain.value
+    constant = errs(case, np.full(len(PLANE), usual)).mean()
+    failed["C6 gain"] = constant - wrong.mean() < certificate["gain"].value
     return {name: bool(value) for name, value in failed.items()}
-
-
-def certified_constant(certified: Certified) -> Any:
-    """The more frequent label among the rows used for fitting."""
-    model = certified.model
-    return model.classes_[int(_mean_target(model) > 0)]
 
 
 def _mean_target(model: Any) -> float:
@@ -247,7 +141,7 @@ def _mean_target(model: Any) -> float:
 
 def in_sample(case: Case, X: np.ndarray, y: np.ndarray, delta: float, seed: int) -> Certified:
     """A certificate without a split; units are those of the distribution, and not of the rows."""
-    if case.task == "classification":
+    if case.classifies:
         return certify_in_sample(estimator(case), X, y, delta=delta, reference=0, random_state=seed)
     made = estimator(case).set_params(standardize=Units.of_rows(LINE, CURVE))
     return certify_in_sample(
@@ -257,8 +151,8 @@ def in_sample(case: Case, X: np.ndarray, y: np.ndarray, delta: float, seed: int)
 
 def in_sample_failures(case: Case, certified: Certified) -> dict[str, bool]:
     model, certificate = certified
-    if case.task == "regression":
-        y, tolerance = _outcomes(case), _TOLERATED * case.noise
+    if not case.classifies:
+        y, tolerance = outcomes(case), _TOLERATED * case.noise
         off = np.abs(model.predict(LINE)[:, None] - y) > tolerance
         failed = {
             "W1 whole sample": gibbs_off(certified.gibbs, y, tolerance) > certificate["W1"].value,
@@ -277,25 +171,9 @@ def in_sample_failures(case: Case, certified: Certified) -> dict[str, bool]:
     return {name: bool(value) for name, value in failed.items()}
 
 
-def _outcomes(case: Case) -> np.ndarray:
-    return np.asarray(CURVE[:, None] + case.noise * NOISE)  # (points, noises)
-
-
-def gibbs_off(model: Any, y: np.ndarray, tolerance: float) -> float:
-    """The probability that an applicable model is off by more than a tolerance."""
-    view, target = _view(model, LINE), model.mixture_.target
-    loss = target.error(tolerance)
-    total = 0.0
-    for column in y.T:
-        codes = (column - target.center) / target.scale
-        losses = loss.value_and_partials(codes, view.mean, view.variance).value
-        total += COMBINATIONS["any"].value(view.membership, losses).mean() / y.shape[1]
-    return total
-
-
 def regression_failures(case: Case, certified: Certified) -> dict[str, bool]:
     model, certificate = certified
-    y = _outcomes(case)
+    y = outcomes(case)
     explained = certificate["explained"].value
     deviation = ((y - _mean_target(model)) ** 2).mean()
     error = np.abs(model.predict(LINE)[:, None] - y)
@@ -327,25 +205,25 @@ def regression_failures(case: Case, certified: Certified) -> dict[str, bool]:
 # -- controls --------------------------------------------------------------------------------------
 
 
-def controls(
-    case: Case, X: np.ndarray, y: np.ndarray, evidence: Evidence, delta: float
-) -> dict[str, bool]:
+def controls(case: Case, X: np.ndarray, y: np.ndarray, delta: float) -> dict[str, bool]:
     """Bounds that each violate one condition, so that they are not certificates."""
-    model = estimator(case).set_params(inverse_temperature=16.0).fit(X, y)
-    m = len(y)
-    risk, truth = min(model.gibbs_risk_, 1.0), gibbs(case, model, "sum").mean()
-    picked, wrong = _pick_model(evidence)
+    model, m = estimator(case).set_params(inverse_temperature=_SHARP).fit(X, y), len(y)
+    risk, truth = gibbs_seen(case, model, X, y), gibbs(case, model).mean()
+    wrong = int((model.predict(X) != y).sum())
     return {
         "KL left out": bool(truth > pac_bayes_kl(risk, 0.0, m, delta)),
         "training rows as if sealed": bool(
-            errs(case, model.predict(PLANE)).mean()
-            > clopper_pearson((model.predict(X) != y).sum(), m, delta)
+            errs(case, model.predict(PLANE)).mean() > clopper_pearson(wrong, m, delta)
         ),
-        "core component": bool(truth > model.objective_),
-        "model picked on the sealed rows": bool(
-            errs(case, picked).mean() > clopper_pearson(wrong, len(evidence.observed.y), delta)
-        ),
+        "core component": bool(truth > risk + model.kl_ / (_SHARP * m)),
     }
+
+
+def picked(case: Case, evidence: Evidence, delta: float) -> dict[str, bool]:
+    """A control that is made on the sealed rows."""
+    answers, wrong = _pick_model(evidence)
+    bound = clopper_pearson(wrong, len(evidence.observed.y), delta)
+    return {"model picked on the sealed rows": bool(errs(case, answers).mean() > bound)}
 
 
 def _pick_model(evidence: Evidence) -> tuple[np.ndarray, int]:
@@ -362,10 +240,10 @@ def _pick_model(evidence: Evidence) -> tuple[np.ndarray, int]:
     best, fewest = prior.mixture, len(evidence.observed.y) + 1
     for seed in range(SEEDS_PICKED):
         one = _drawn_mixture(prior.mixture, wide, draw_model(wide, seed))
-        wrong = int((np.sign(one.view(sealed.X).score) != sealed.target).sum())
+        wrong = int((one.view(sealed.X).answer != evidence.observed.y).sum())
         if wrong < fewest:
             best, fewest = one, wrong
-    return np.where(best.view(PLANE).score > 0, 1, -1), fewest
+    return np.asarray(best.view(PLANE).answer), fewest
 
 
 def _drawn_mixture(mixture: Mixture, posterior: Posterior, one: Draw) -> Mixture:
@@ -423,55 +301,68 @@ def refusals(store: Lines[Count]) -> tuple[str, int]:
 # -- the experiment --------------------------------------------------------------------------------
 
 
+Found = tuple[dict[str, bool], float, Mapping[str, float]]
+
+
 def compute(task: tuple[Case, int, str]) -> list[Count]:
     case, batch, part = task
     failures: dict[tuple[str, float], list[bool]] = {}
     spent: dict[tuple[str, float], float] = {}
-
-    def note(
-        found: dict[str, bool], delta: float, own: Mapping[str, float] = MappingProxyType({})
-    ) -> None:
-        for name, failed in found.items():
-            failures.setdefault((name, delta), []).append(failed)
-            # in-sample the share depends on the number of localities left
-            spent[name, delta] = max(spent.get((name, delta), 0.0), own.get(name, delta))
-
     for number in range(batch * BATCH, (batch + 1) * BATCH):
-        rng = np.random.default_rng([number, CASES.index(case)])
-        X, y = draw(case, rng)
+        X, y = draw(case, np.random.default_rng([number, CASES.index(case)]))
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # repeated rows due to finite support, and localities dropped on small samples
-            if part == "in-sample":
-                certified = in_sample(case, X, y, DELTAS[0], number)
-                own = {one.code: one.delta for one in certified.certificate}
-                found = in_sample_failures(case, certified)
-                note(found, DELTAS[0], {name: own[name[:2]] for name in found})
-                continue
-            evidence = seal(estimator(case), X, y, SEALED, Options(seed=number))
-            for delta in DELTAS:
-                if case.task == "classification":
-                    every = dict.fromkeys(
-                        CLASSIFICATION, delta
-                    )  # also statements that are redundant with few localities
-                    certified = issue(evidence, len(every) * delta, every)
-                    note(
-                        classification_failures(case, certified),
-                        delta,
-                        {"C6 gain": certified.certificate["gain"].delta},
-                    )
-                else:
-                    certified = issue(evidence, delta, "each")
-                    note(regression_failures(case, certified), delta)
-            if case.task == "classification" and case.fit == "known":
-                note(controls(case, X, y, evidence, DELTAS[0]), DELTAS[0])
+            # repeated rows due to finite support, and localities dropped on small samples
+            warnings.simplefilter("ignore")
+            found = _RUN[part](case, X, y, number)
+        for failed, delta, own in found:
+            for name, value in failed.items():
+                failures.setdefault((name, delta), []).append(value)
+                # in-sample the share depends on the number of localities left
+                spent[name, delta] = max(spent.get((name, delta), 0.0), own.get(name, delta))
     return [
         Count(
             case.name, batch, name, delta, spent[name, delta], len(values), sum(values), versions()
         )
         for (name, delta), values in failures.items()
     ]
+
+
+def _run_split(case: Case, X: np.ndarray, y: np.ndarray, seed: int) -> list[Found]:
+    evidence = seal(estimator(case), X, y, SEALED, Options(seed=seed))
+    made: list[Found] = []
+    for delta in DELTAS:
+        if not case.classifies:
+            certified = issue(evidence, delta, "each")
+            made.append((regression_failures(case, certified), delta, _WHOLE))
+            continue
+        # also statements that are redundant with few localities
+        every = dict.fromkeys(CLASSIFICATION, delta)
+        certified = issue(evidence, len(every) * delta, every)
+        usual = evidence.subject.training.usual
+        own = {"C6 gain": certified.certificate["gain"].delta}
+        made.append((classification_failures(case, certified, usual), delta, own))
+    if case.classifies and case.fit == "known":
+        made.append((picked(case, evidence, DELTAS[0]), DELTAS[0], _WHOLE))
+    return made
+
+
+def _run_in_sample(case: Case, X: np.ndarray, y: np.ndarray, seed: int) -> list[Found]:
+    certified = in_sample(case, X, y, DELTAS[0], seed)
+    own = {one.code: one.delta for one in certified.certificate}
+    found = in_sample_failures(case, certified)
+    return [(found, DELTAS[0], {name: own[name[:2]] for name in found})]
+
+
+def _run_controls(case: Case, X: np.ndarray, y: np.ndarray, seed: int) -> list[Found]:
+    return [(controls(case, X, y, DELTAS[0]), DELTAS[0], _WHOLE)]
+
+
+_WHOLE: Mapping[str, float] = MappingProxyType({})  # of delta
+_RUN: dict[str, Callable[[Case, np.ndarray, np.ndarray, int], list[Found]]] = {
+    "split": _run_split,
+    "in-sample": _run_in_sample,
+    "controls": _run_controls,
+}
 
 
 def limit(sets: int, delta: float) -> int:
@@ -546,6 +437,11 @@ def table(store: Lines[Count], delta: float, names: Callable[[str], bool]) -> st
     return text
 
 
+def _has(case: Case, part: str) -> bool:
+    """Whether a part is of this case: controls are of classifiers with the true centers."""
+    return part != "controls" or (case.classifies and case.fit == "known")
+
+
 def main(
     results: Path | None, output: Path, jobs: int, quick: bool, only: str | None = None
 ) -> int:
@@ -557,7 +453,8 @@ def main(
         for batch in batches
         for part, marks in PARTS.items()
         for case in CASES
-        if only in (None, part) and (case.name, batch, marks[case.task]) not in done
+        if only in (None, part) and _has(case, part)
+        if (case.name, batch, marks[case.task]) not in done
     ]
     failed = run_all(store, tasks, compute, jobs)
     if only in (None, "copies"):

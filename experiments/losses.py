@@ -1,9 +1,11 @@
 """Probabilities and rates beside scikit-learn's linear models and boosting: log loss, AUC and
 accuracy on KEEL's classification sets and on Adult, R2 of one linear model on the regression sets,
-and the deviance of claim frequencies.
+and the deviance of claim frequencies; and several classes: three of scikit-learn's sets, and a made
+one.
 
 KEEL's sets have the sound preparation; training and validation parts are fitted on together. Adult
-has its own test rows; of the policies (beMTPL97) a fifth are test rows.
+has its own test rows; of the policies (beMTPL97) a fifth are test rows; the sets of several classes
+have ten stratified folds.
 """
 
 from __future__ import annotations
@@ -18,10 +20,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegressionCV, PoissonRegressor, RidgeCV
+from sklearn.linear_model import (
+    LogisticRegression,
+    LogisticRegressionCV,
+    PoissonRegressor,
+    RidgeCV,
+)
 from sklearn.metrics import log_loss, mean_poisson_deviance, r2_score, roc_auc_score
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
@@ -34,7 +42,12 @@ from .store import Lines, versions
 from .tables import TITLES, grid
 
 PLACE = Path(__file__).parent / "losses.csv"
-TASKS = {one.name: one.task for one in KEEL} | {"adult": "adult", "beMTPL97": "rate"}
+SEVERAL = ("iris", "wine", "digits", "four blobs")
+TASKS = (
+    {one.name: one.task for one in KEEL}
+    | {"adult": "adult", "beMTPL97": "rate"}
+    | dict.fromkeys(SEVERAL, "several")
+)
 SPLITS = {"adult": 1, "beMTPL97": 3}  # of the others as many as are asked for
 FILES = {
     "adult": ("tables/adult_train.csv.gz", "tables/adult_test.csv.gz"),
@@ -46,12 +59,14 @@ METHODS = {
     "adult": ("logistic", "boosting", "motlm n=0", "motlm n=1"),
     "regression": ("ridge", "motlm n=0"),
     "rate": ("mean", "GLM", "boosting", "motlm n=0", "motlm n=1"),
+    "several": ("logistic C=1", "logistic", "boosting", "motlm n=0", "motlm n=2", "motlm"),
 }
 MEASURES = {
     "classification": ("log loss", "AUC", "accuracy"),
     "adult": ("log loss", "AUC", "accuracy"),
     "regression": ("R2",),
     "rate": ("deviance",),
+    "several": ("log loss", "accuracy"),
 }
 
 
@@ -85,7 +100,33 @@ class Sample:
     exposure_test: Any = None
 
 
+def four_blobs(n_rows: int, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+    """Four disks with a ring around each. A ring has the class of its disk; in a disk the classes
+    are those of the four quadrants around its center, turned by one from disk to disk. One label in
+    ten is drawn at random.
+    """
+    rng = np.random.default_rng(random_state)
+    blob, angle = rng.integers(4, size=n_rows), rng.uniform(0.0, 2.0 * np.pi, size=n_rows)
+    away = np.sqrt(rng.uniform(0.0, 1.7**2, size=n_rows))
+    center = 2.0 * np.array([[-1, -1], [1, -1], [-1, 1], [1, 1]])[blob]
+    X = center + (away * np.array([np.cos(angle), np.sin(angle)])).T
+    quadrant = (4.0 * angle / (2.0 * np.pi)).astype(int)
+    y = np.where(away < 1.0, (quadrant + blob) % 4, blob)
+    return X, np.where(rng.random(n_rows) < 0.1, rng.integers(4, size=n_rows), y)
+
+
+def _fold(data: str, split: int) -> Sample:
+    """One of ten folds as test rows."""
+    loaders = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
+    X, y = loaders[data](return_X_y=True) if data in loaders else four_blobs(2000, 0)
+    folds = StratifiedKFold(10, shuffle=True, random_state=0).split(X, y)
+    rest, test = list(folds)[split]
+    return Sample(X[rest], y[rest], X[test], y[test])
+
+
 def sample_of(data: str, split: int) -> Sample:
+    if TASKS[data] == "several":
+        return _fold(data, split)
     if data == "adult":
         tables = [pd.read_csv(data_folder() / name, skipinitialspace=True) for name in FILES[data]]
         X, X_test = (table.drop(columns=["income", "fnlwgt", "education"]) for table in tables)
@@ -124,6 +165,8 @@ def _mixture(method: str, rate: bool = False) -> Any:
 
 
 def classifier(method: str, tables: bool) -> Any:
+    if method == "logistic C=1":
+        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
     if method == "logistic":
         model = LogisticRegressionCV(scoring="neg_log_loss", max_iter=5000)
         return _encoded(model, True) if tables else make_pipeline(StandardScaler(), model)
@@ -136,12 +179,14 @@ def classifier(method: str, tables: bool) -> Any:
 def _classify(method: str, sample: Sample, tables: bool) -> tuple[dict[str, float], Any]:
     model = classifier(method, tables).fit(sample.X, sample.y)
     probability = model.predict_proba(sample.X_test)
-    second = sample.y_test == model.classes_[1]
-    return {
-        "log loss": float(log_loss(sample.y_test, probability)),
-        "AUC": float(roc_auc_score(second, probability[:, 1])),
+    found = {
+        "log loss": float(log_loss(sample.y_test, probability, labels=model.classes_)),
         "accuracy": float(np.mean(model.predict(sample.X_test) == sample.y_test)),
-    }, model
+    }
+    if len(model.classes_) == 2:
+        second = sample.y_test == model.classes_[1]
+        found["AUC"] = float(roc_auc_score(second, probability[:, 1]))
+    return found, model
 
 
 def _regress(method: str, sample: Sample) -> tuple[dict[str, float], Any]:
@@ -240,6 +285,8 @@ def show(store: Lines[Entry]) -> dict[str, str]:
         "accuracy": lambda: _table(store, ("classification", "adult"), "accuracy", 4),
         "one_linear_model": lambda: _table(store, ("regression",), "R2", 4),
         "rates": lambda: _table(store, ("rate",), "deviance", 5),
+        "classes_log_loss": lambda: _table(store, ("several",), "log loss", 4),
+        "classes_accuracy": lambda: _table(store, ("several",), "accuracy", 4),
     }
     return {f"losses_{name}": make() for name, make in made.items()}
 

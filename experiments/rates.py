@@ -6,7 +6,7 @@ ratio of actual to expected; so the true ratio and the true mean of the clipped 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +17,13 @@ from motlm.certificates import ratio_interval
 from motlm.certificates._rates import garwood
 from motlm.targets import Rate
 
+from .coverage import limit
 from .tables import grid
 
 Draw = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 ROWS, RATIO, DELTA, LARGEST, CLIP = 400, 1.2, 0.1, 12.0, 12.0
-TRIALS, MANY = 1000, 2_000_000
+TRIALS, QUICK, MANY = 1000, 100, 2_000_000
 
 
 def _poisson(mean: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -88,19 +89,45 @@ def covered(case: str, truth: float, trial: int) -> list[bool]:
     ]
 
 
+def judge(failures: Mapping[str, Sequence[int]], trials: int) -> list[str]:
+    """What is not as it must be: a statement that failed more often than its limit, of those that
+    need no assumption or whose assumption is true, or a control that was not detected.
+    """
+    most = limit(trials, DELTA)
+    beyond = {
+        (name, case): failed > most
+        for case, row in failures.items()
+        for name, failed in zip(STATEMENTS, row, strict=True)
+    }
+    free, poisson, deviance, control = STATEMENTS
+    must_hold = [(name, case) for name in (free, deviance) for case in failures]
+    wrong = [f"{name}: {case}" for name, case in must_hold if beyond[name, case]]
+    if beyond[poisson, "Poisson"]:
+        wrong.append(f"{poisson}: Poisson")
+    if not any(beyond[poisson, case] for case in failures if case != "Poisson"):
+        wrong.append(f"{poisson}: not detected where claims are not")
+    if not any(beyond[control, case] for case in failures):
+        wrong.append(f"{control}: not detected")
+    return wrong
+
+
 def main(output: Path, jobs: int, quick: bool) -> int:
-    trials, rows = 100 if quick else TRIALS, []
+    trials, rows = QUICK if quick else TRIALS, []
+    counted: dict[str, list[int]] = {}
     for case in CASES:
         truth = true_deviance(case)
         found = Parallel(n_jobs=jobs)(delayed(covered)(case, truth, i) for i in range(trials))
-        failures = trials - np.sum(found, axis=0)
+        counted[case] = [trials - int(held) for held in np.sum(found, axis=0)]
         cells = []
-        for number in failures:
-            least = float(clopper_pearson(int(number), trials, 0.05))
-            cells.append(f"{100 * number / trials:.1f} (at most {100 * least:.1f})")
+        for number in counted[case]:
+            most = float(clopper_pearson(number, trials, 0.05))
+            cell = f"{100 * number / trials:.1f} (at most {100 * most:.1f})"
+            cells.append(f"**{cell}**" if number > limit(trials, DELTA) else cell)
         rows.append([case, *cells])
     text = grid(["failures, %", *STATEMENTS], rows)
     output.mkdir(parents=True, exist_ok=True)
     (output / "coverage_rates.md").write_text(text, encoding="utf-8")
-    print(text)
-    return 0
+    wrong = judge(counted, trials)
+    verdict = f"NOT AS IT MUST BE: {wrong}" if wrong else "all is as it must be"
+    print(f"{text}{verdict}")
+    return len(wrong)

@@ -22,7 +22,11 @@ CHROMIUM = next(
     None,
 )
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
-OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+OPTIONS = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+    *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
+    *("--disable-sync", "--disable-quic"),  # the browser itself asks nobody for anything either
+)
 
 # Before anything of the page: what it may not do.
 LISTENER = """<script nonce="NONCE">

@@ -26,7 +26,7 @@ def with_localities(model: Any, points: Any, radius: Any, rng: np.random.Generat
     posterior = replace(
         kept,
         coef=kept.coef + rng.normal(size=kept.coef.shape),
-        intercept=kept.intercept + rng.normal(size=n + 1),
+        intercept=kept.intercept + rng.normal(size=kept.intercept.shape),
         center=np.asarray(points, dtype=float)[:, inputs.varies],
     )
     changes: dict[str, Any] = {"radius": np.asarray(radius, dtype=float)}

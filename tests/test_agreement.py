@@ -6,8 +6,8 @@ import json
 import sqlite3
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import in_browser, open_pages
-from made import place_at, with_localities
+from made import place_at, with_localities, with_mixture
+from scipy.special import expit, softmax
+from sklearn.datasets import load_iris, load_wine
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.datasets import make_clf_case1
@@ -24,7 +26,16 @@ from motlm.geometry import Locus
 from motlm.report import render
 
 QUICK = {"inverse_temperature": 8.0, "n_starts": 1, "random_state": 0}
-ESTIMATORS = {"classifier": LocalMixtureClassifier, "regressor": LocalMixtureRegressor}
+ESTIMATORS: dict[str, Callable[..., Any]] = {
+    "classifier": LocalMixtureClassifier,
+    "several": LocalMixtureClassifier,
+    "several, zero-one": partial(LocalMixtureClassifier, loss="zero-one"),
+    "regressor": LocalMixtureRegressor,
+    "rate": partial(LocalMixtureRegressor, loss="poisson"),
+    "rate, gamma": partial(LocalMixtureRegressor, loss="gamma"),
+    "rate, tweedie": partial(LocalMixtureRegressor, loss="tweedie"),
+}
+LABELS = np.array(["a\\'; --", "it's", 'ü\n"b"'])  # in order
 TEXT, MAXIMUM = "columns of text", "cannot be exported to SQL"  # why a language refuses
 
 
@@ -56,7 +67,17 @@ def rows_of(kind: str) -> tuple[Any, Any]:
         return make_clf_case1(random_state=0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)) * [1.0, 20.0] + [3.0, 0.0]
-    return X, np.abs(X[:, 0] - 3.0) + 0.02 * X[:, 1] + 0.1 * rng.normal(size=300)
+    return X, target_of(kind, np.abs(X[:, 0] - 3.0) + 0.02 * X[:, 1] + 0.1 * rng.normal(size=300))
+
+
+def target_of(kind: str, score: Any) -> Any:
+    """The score, or counts, amounts or one of three labels that increase with it."""
+    if kind.startswith("several"):
+        return LABELS[np.digitize(score, np.quantile(score, [0.3, 0.65]))]
+    if kind.startswith("rate"):
+        drawn = np.random.default_rng(5).poisson(np.exp(score))
+        return drawn + 0.5 if kind == "rate, gamma" else drawn
+    return np.asarray(score)
 
 
 def fit(model: Any, X: Any, y: Any) -> Any:
@@ -97,12 +118,12 @@ def constant() -> Case:
     return Case(model, X, y, np.random.default_rng(1).normal(size=(5, 2)), {})
 
 
-def one_column() -> Case:
+def one_column(kind: str) -> Case:
     """ONNX Runtime turns a product with one number before MatMul into a float32."""
     rng = np.random.default_rng(0)
     X = rng.normal(3.0, 0.7, size=(300, 1))
-    y = np.sin(X[:, 0])
-    model = fit(LocalMixtureRegressor(points_of_interest=[[3.0]], **QUICK), X, y)
+    y = target_of(kind, np.sin(X[:, 0]))
+    model = fit(ESTIMATORS[kind](points_of_interest=[[3.0]], **QUICK), X, y)
     made = with_localities(model, np.array([[-0.3], [0.5]]), [0.5, 0.9], rng)
     return Case(made, X, y, X[:100], {})
 
@@ -121,11 +142,8 @@ def categories(kind: str, unknown: str, overlap: str = "nearest") -> Case:
     )
     score = X.iloc[:, 0] + (X["it's"] == "z") - 0.1 * X["k"]
     options = {"points_of_interest": X[:1], "handle_unknown": unknown, "overlap": overlap, **QUICK}
-    if kind == "classifier":
-        model, y = LocalMixtureClassifier(**options), np.where(score > 0.3, "o'k", "no")
-    else:
-        model, y = LocalMixtureRegressor(**options), np.asarray(score)
-    model = fit(model, X, y)
+    y = np.where(score > 0.3, "o'k", "no") if kind == "classifier" else target_of(kind, score)
+    model = fit(ESTIMATORS[kind](**options), X, y)
     points = 0.7 * rng.normal(size=(3, len(model.mixture_.inputs.varies)))
     model = with_localities(model, points, [1.0, 1.6, 2.2], rng)
     rows = X[:120].copy()
@@ -135,13 +153,44 @@ def categories(kind: str, unknown: str, overlap: str = "nearest") -> Case:
     return Case(model, X, y, rows, {"onnx": TEXT})
 
 
+def flowers(n: int, overlap: str) -> Case:
+    """Labels that are numbers, but not 0, 1, 2."""
+    X, y = load_iris(return_X_y=True)
+    y, rng = np.array([-4, 10, 70])[y], np.random.default_rng(2)
+    model = fit(LocalMixtureClassifier(points_of_interest=X[:1], overlap=overlap, **QUICK), X, y)
+    model = with_localities(model, 0.8 * rng.normal(size=(n, 4)), np.linspace(1.8, 1.4, n), rng)
+    rows = np.concatenate([X, X + 0.5 * rng.normal(size=X.shape)])
+    return Case(model, X, y, rows, {})
+
+
+def wines(loss: str, n: int) -> Case:
+    """13 columns of very different units."""
+    X, y = load_wine(return_X_y=True)
+    rng = np.random.default_rng(4)
+    model = fit(LocalMixtureClassifier(min(n, 1), loss=loss, **QUICK), X, LABELS[y])
+    if n:
+        model = with_localities(model, 0.3 * rng.normal(size=(n, 13)), [2.8, 3.1, 3.3][:n], rng)
+    return Case(model, X, LABELS[y], X, {})
+
+
+def many_labels(overlap: str) -> Case:
+    """Ten."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    score = X[:, 0] + 0.3 * rng.normal(size=400)
+    y = 2.5 * np.digitize(score, np.quantile(score, np.linspace(0.1, 0.9, 9))) - 5.0
+    y = y.astype(int)
+    model = fit(LocalMixtureClassifier(points_of_interest=X[:1], overlap=overlap, **QUICK), X, y)
+    points = 0.5 * rng.normal(size=(3, 3))
+    return Case(with_localities(model, points, [0.9, 1.3, 1.6], rng), X, y, X, {})
+
+
 def of_loci(kind: str, overlap: str, *places: Locus) -> Case:
     """A geometry that motlm does not know, which describes itself by loci."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, 4)) * [1.0, 3.0, 0.2, 1.0] + [0.0, 5.0, 0.0, 1.0]
     y = X[:, 0] * X[:, 3] + 0.1 * X[:, 1]
-    if kind == "classifier":
-        y = np.where(y > np.median(y), 1, 0)
+    y = np.where(y > np.median(y), 1, 0) if kind == "classifier" else target_of(kind, y)
     model = fit(ESTIMATORS[kind](points_of_interest=X[:1], overlap=overlap, **QUICK), X, y)
     refused = {}
     if any(locus.norm == "chebyshev" for locus in places):
@@ -187,12 +236,46 @@ CASES: dict[str, Callable[[], Case]] = {
     "constant column, mahalanobis": lambda: numeric("regressor", "mean", "mahalanobis", column=7.0),
     "one locality": lambda: numeric("regressor", "mean", "euclidean", n=1),
     "all constant": constant,
-    "one column": one_column,
+    "one column": lambda: one_column("regressor"),
     "classifier without localities": lambda: one_model("classifier"),
     "regressor without localities": lambda: one_model("regressor"),
     "categories, error": lambda: categories("classifier", "error"),
     "categories, ignore": lambda: categories("classifier", "ignore"),
     "categories, warn, mean": lambda: categories("regressor", "warn", "mean"),
+    "several nearest euclidean": lambda: numeric("several", "nearest", "euclidean"),
+    "several mean manhattan": lambda: numeric("several", "mean", "manhattan"),
+    "several nearest chebyshev": lambda: numeric("several", "nearest", "chebyshev"),
+    "several mean mahalanobis": lambda: numeric("several, zero-one", "mean", "mahalanobis"),
+    "several nearest seuclidean": lambda: numeric("several, zero-one", "nearest", "seuclidean"),
+    "several mean learned": lambda: numeric("several", "mean", None),
+    "several, constant column": lambda: numeric("several", "mean", "euclidean", column=7.0),
+    "several, one locality": lambda: numeric("several", "mean", "euclidean", n=1),
+    "several, one locality, nearest": lambda: numeric("several, zero-one", "nearest", None, n=1),
+    "several, one column": lambda: one_column("several"),
+    "several without localities": lambda: one_model("several"),
+    "several, categories, error": lambda: categories("several", "error"),
+    "several, categories, ignore": lambda: categories("several, zero-one", "ignore"),
+    "several, categories, warn, mean": lambda: categories("several", "warn", "mean"),
+    "several, few columns": lambda: of_loci("several", "mean", *FEW),
+    "several, mixed norms": lambda: of_loci("several", "nearest", *MIXED),
+    "iris, three localities": lambda: flowers(3, "nearest"),
+    "iris, three localities, mean": lambda: flowers(3, "mean"),
+    "iris, one locality": lambda: flowers(1, "nearest"),
+    "wine": lambda: wines("log", 3),
+    "wine, zero-one": lambda: wines("zero-one", 3),
+    "wine without localities, zero-one": lambda: wines("zero-one", 0),
+    "ten labels": lambda: many_labels("nearest"),
+    "ten labels, mean": lambda: many_labels("mean"),
+    "rate nearest euclidean": lambda: numeric("rate", "nearest", "euclidean"),
+    "rate mean learned": lambda: numeric("rate", "mean", None),
+    "rate mean chebyshev": lambda: numeric("rate, gamma", "mean", "chebyshev"),
+    "rate nearest mahalanobis": lambda: numeric("rate, tweedie", "nearest", "mahalanobis"),
+    "rate, one locality": lambda: numeric("rate, tweedie", "mean", "manhattan", n=1),
+    "rate, one column": lambda: one_column("rate"),
+    "rate without localities": lambda: one_model("rate, gamma"),
+    "rate, categories, error": lambda: categories("rate", "error"),
+    "rate, categories, warn, mean": lambda: categories("rate, gamma", "warn", "mean"),
+    "rate, few columns": lambda: of_loci("rate", "mean", *FEW),
     "few columns, classifier": lambda: of_loci("classifier", "nearest", *FEW),
     "few columns, regressor": lambda: of_loci("regressor", "mean", *FEW),
     "mixed norms": lambda: of_loci("regressor", "nearest", *MIXED),
@@ -238,14 +321,18 @@ def in_duckdb(case: Case) -> list[Any]:
         return [row[0] for row in base.execute(f"SELECT {expression} FROM t").fetchall()]
 
 
-def in_onnx(case: Case) -> list[Any]:
+def onnx_outputs(case: Case) -> dict[str, Any]:
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
     packed = to_onnx(case.model).SerializeToString()
     session = runtime.InferenceSession(packed, providers=["CPUExecutionProvider"])
     names = [one.name for one in session.get_outputs()]
     X = case.table.to_numpy(dtype=float)
-    found = dict(zip(names, session.run(None, {"X": X}), strict=True))
+    return dict(zip(names, session.run(None, {"X": X}), strict=True))
+
+
+def in_onnx(case: Case) -> list[Any]:
+    found = onnx_outputs(case)
     if "label" in found:
         return case.model.classes_[found["label"]].tolist()
     return found["score"].tolist()
@@ -277,6 +364,8 @@ def test_models_are_worth_asking(name: str) -> None:
         view = mixture.view(mixture.encode(case.rows))
     assert name in UNUSUAL or view.applicable.any(axis=1).all()
     assert mixture.n_localities < 2 or (view.member.sum(axis=0) > 1).any()
+    if hasattr(case.model, "classes_"):
+        assert set(view.answer) == set(case.model.classes_)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -288,6 +377,59 @@ def test_exports_answer_as_predict_does(name: str, language: str) -> None:
             LANGUAGES[language](case)
     else:
         agree(LANGUAGES[language](case), case)
+
+
+OF_NUMBERS = ("classifier", "several", "iris", "wine", "ten labels")
+SCORED = [name for name in CASES if name.startswith(OF_NUMBERS) and "categories" not in name]
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_scores_in_onnx(name: str) -> None:
+    """Of classifiers, those that labels are decided by: with the log loss their logistic function
+    or softmax are the probabilities.
+    """
+    case = case_of(name)
+    found, mixture = onnx_outputs(case)["score"], case.model.mixture_
+    expected = mixture.view(mixture.encode(case.rows)).score.T
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    if mixture.target.loss_name == "log":
+        share = softmax(found, axis=1) if found.ndim == 2 else expit([-found, found]).T
+        np.testing.assert_allclose(share, case.model.predict_proba(case.rows), atol=1e-9)
+
+
+GRID = np.array([[a, b] for a in range(-3, 4) for b in range(-3, 4)], dtype=float)
+
+
+def with_ties(overlap: str) -> tuple[Case, Any]:
+    """Small whole numbers, of which all sums are exact, and the largest scores."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(len(GRID)) % 4)
+    options = {"standardize": False, "overlap": overlap, **QUICK}
+    model = fit(LocalMixtureClassifier(points_of_interest=[[-1.0, 0.0]], **options), GRID, y)
+    points = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    model = with_localities(model, points, [1.5, 1.5], rng)
+    coef, intercept = rng.integers(-1, 2, (3, 4, 2)) + 0.0, rng.integers(0, 2, (3, 4)) + 0.0
+    posterior = replace(model.mixture_.posterior, coef=coef, intercept=intercept)
+    model = with_mixture(model, posterior=posterior)
+    assert not model.mixture_.routine().origin.any()
+    away = np.linalg.norm(GRID[:, None] - points, axis=2)
+    scores = np.einsum("ikj,rj->rik", coef, GRID) + intercept  # (rows, models, classes)
+    weight = np.column_stack([away <= 1.5, (away > 1.5).all(axis=1)]).astype(int)
+    if overlap == "nearest":
+        weight[:, 1] *= ~((weight[:, 0] == 1) & (away[:, 0] <= away[:, 1]))
+        weight[:, 0] *= ~((weight[:, 1] == 1) & (away[:, 1] < away[:, 0]))
+    return Case(model, GRID, y, GRID, {}), (scores * weight[:, :, None]).sum(axis=1)
+
+
+@pytest.mark.parametrize("language", [*LANGUAGES, "predict"])
+@pytest.mark.parametrize("overlap", ["nearest", "mean"])
+def test_of_equal_scores_the_first_label(overlap: str, language: str) -> None:
+    case, scores = with_ties(overlap)
+    largest = scores == scores.max(axis=1, keepdims=True)
+    assert (largest.sum(axis=1) > 1).sum() >= len(GRID) / 6
+    ask = LANGUAGES.get(language, lambda one: one.predict().tolist())
+    assert ask(case) == largest.argmax(axis=1).tolist()
 
 
 @in_browser

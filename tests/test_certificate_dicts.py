@@ -189,6 +189,8 @@ def every(
     marginal = certify(regressor, X, y, marginal=True)
     other = LinearRegression().fit(X[:200], y[:200])
     coins = np.random.default_rng(0).integers(2, size=len(rows[1]))
+    local = LocalMixtureClassifier(points_of_interest=POINTS, **QUICK)
+    labels = np.where(rows[0][:, 1] > 0.5, "high", np.where(rows[1] > 0, "up", "down"))
     return {
         "classification": certified.certificate,
         "regression": certified_line.certificate,
@@ -199,6 +201,8 @@ def every(
         "marginal": marginal.certificate,
         "other": audit(other, X[200:], y[200:], tolerance=0.5, clip=1.0),
         "noise": certify(LogisticRegression(), rows[0], coins).certificate,
+        "three labels": certify(local, rows[0], labels, sealed=0.5).certificate,
+        "in-sample, three labels": certify_in_sample(local, rows[0], labels).certificate,
     }
 
 
@@ -212,6 +216,8 @@ NAMES = (
     "marginal",
     "other",
     "noise",
+    "three labels",
+    "in-sample, three labels",
 )
 
 

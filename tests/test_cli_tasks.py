@@ -79,6 +79,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ([0, 1], "2 distinct whole numbers, 0 and 1", "classification of 'y' (log loss)"),
         (["no", "yes"], "2 distinct texts, no and yes", "classification of 'y' (log loss)"),
+        (["a", "b", "c"], "3 distinct texts, a, b and c", "classification of 'y' (log loss)"),
+        (list("abcdefg"), "7 distinct texts", "classification of 'y' (log loss)"),
         ([1.5, 2.5], "2 distinct numbers, 1.5 and 2.5", "classification of 'y' (log loss)"),
         (list(range(21)), "21 distinct whole numbers, 0 to 20", "regression of 'y' (squared loss)"),
         ([0, 0.5, 2], "3 distinct numbers, 0, 0.5 and 2", "regression of 'y' (squared loss)"),
@@ -104,6 +106,7 @@ def test_few_whole_numbers_are_asked_about(count: int, tmp_path: Path) -> None:
     assert f"target 'y': {count} distinct whole numbers, 0" in line
     for task in ("classification", "regression", "rate"):
         assert f"--task {task}" in line
+    assert "classification of 'y' (log loss)" in run(*base, "--task", "classification").stderr
     assert "regression of 'y' (squared loss)" in run(*base, "--task", "regression").stderr
     assert "rate of 'y' (poisson loss)" in run(*base, "--task", "rate").stderr
     assert "rate of 'y' (tweedie loss)" in run(*base, "--loss", "tweedie").stderr
@@ -146,12 +149,6 @@ def test_options_that_contradict_each_other(options: list[str], message: str, fo
 def test_class_weights_of_what_is_no_class(folder: Path) -> None:
     base = ["fit", folder / "d.csv", "--target", "cost", "--drop", "policy"]
     assert "the task is regression" in last_line(*base, "--class-weight", "balanced")
-
-
-def test_several_classes_are_one_line(folder: Path) -> None:
-    options = ["--target", "grade", "--id", "policy", "--task", "classification"]
-    line = last_line("fit", folder / "d.csv", *options)
-    assert "3 classes" in line
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from motlm.posterior import FIELDS, Packing, Prior, flatten
 from motlm.special import bessel_ratio, log_bessel
 from motlm.starts import one_model, promising_balls
 
-EACH_LOSS = pytest.mark.parametrize("loss", (*LOSSES, *CLASS_LOSSES), ids=name_of)
+EACH_LOSS = pytest.mark.parametrize("loss", [*LOSSES, *CLASS_LOSSES], ids=name_of)
 EACH_GEOMETRY = pytest.mark.parametrize(
     "geometry", [GivenCenters(), LearnedBalls()], ids=lambda one: one.kind
 )

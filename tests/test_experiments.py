@@ -25,6 +25,7 @@ from experiments import (  # noqa: E402
     certificates,
     coverage,
     figures,
+    known,
     methods,
     plan,
     published,
@@ -33,6 +34,8 @@ from experiments import (  # noqa: E402
     tables,
 )
 from experiments.store import Key, Lines, Record, Store  # noqa: E402
+
+from motlm.certificates._distributions import draw_model  # noqa: E402
 
 matplotlib.use("Agg")
 
@@ -349,31 +352,70 @@ def test_limits_of_coverage() -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [coverage.CASES[0], coverage.CASES[-1]], ids=lambda case: case.name
+    "case",
+    [coverage.CASES[0], coverage.CASES[17], coverage.CASES[20], coverage.CASES[-1]],
+    ids=lambda case: case.name,
 )
 @pytest.mark.filterwarnings("ignore:no training row belongs")
 def test_true_risks_are_those_of_the_distribution(
     case: coverage.Case, rng: np.random.Generator
 ) -> None:
-    """Rows drawn from the law have the risk that the sums say."""
+    """Rows drawn from the distribution have the risk that the sums say."""
     many = replace(case, n_rows=200_000)
     X, y = coverage.draw(many, rng)
-    model = coverage.estimator(case).fit(*coverage.draw(replace(case, n_rows=100), rng))
-    if case.task == "classification":
+    model = coverage.estimator(case).fit(*coverage.draw(replace(case, n_rows=200), rng))
+    if case.classifies:
         seen, truth = (
             np.mean(model.predict(X) != y),
             coverage.errs(case, model.predict(coverage.PLANE)).mean(),
         )
-        assert (
-            coverage.gibbs(case, model).mean() <= coverage.gibbs(case, model, "sum").mean() + 1e-12
+        assert known.gibbs_seen(case, model, X, y) == pytest.approx(
+            coverage.gibbs(case, model).mean(), abs=4 * np.sqrt(0.25 / len(y))
         )
     else:
         predicted = model.predict(coverage.LINE)[:, None]
         truth = np.mean(
-            np.abs(predicted - coverage.CURVE[:, None] - case.noise * coverage.NOISE) > 0.5
+            np.abs(predicted - coverage.CURVE[:, None] - case.noise * known.NOISE) > 0.5
         )
         seen = np.mean(np.abs(model.predict(X) - y) > 0.5)
     assert seen == pytest.approx(truth, abs=4 * np.sqrt(0.25 / len(y)))
+
+
+@pytest.mark.parametrize(
+    "case", [coverage.CASES[4], coverage.CASES[22]], ids=lambda case: case.name
+)
+def test_true_risks_of_random_models(case: coverage.Case, rng: np.random.Generator) -> None:
+    """Shares of models drawn from a posterior of which some applicable one errs, and two contradict
+    each other, at each point.
+    """
+    model = coverage.estimator(case).fit(*coverage.draw(case, rng))
+    mixture, plane = model.mixture_, coverage.PLANE
+    assert mixture.n_localities == 2
+    q = mixture.posterior
+    wide = replace(
+        q,
+        radius_rate=0.8 * q.radius_rate,
+        coef_scale=0.6 * np.ones(3),
+        intercept_scale=0.6 * np.ones(3),
+    )
+    vars(model)["mixture_"] = replace(mixture, posterior=wide)
+    features, distance = mixture.rows(plane).features, mixture.rows(plane).distance.T
+    errs, apart = np.zeros(len(plane)), np.zeros(len(plane))
+    chances = case.labels.chances(case.noise)
+    for seed in range(2000):
+        one = draw_model(wide, seed)
+        inside = distance <= one.radius[:, None]
+        applies = np.concatenate([inside, ~inside.any(axis=0, keepdims=True)])
+        scores = one.coef @ features.T + one.intercept[..., None]
+        answers = scores > 0 if scores.ndim == 2 else scores.argmax(axis=1)
+        some = [(applies & (answers == k)).any(axis=0) for k in range(len(chances))]
+        wrong = [np.any(some[:k] + some[k + 1 :], axis=0) for k in range(len(chances))]
+        errs += np.sum(chances * wrong, axis=0) / 2000
+        apart += (np.sum(some, axis=0) > 1) / 2000
+    for seen, truth in ((errs, coverage.gibbs(case, model)), (apart, coverage.apart(model))):
+        assert np.abs(seen - truth).max() < 5 * np.sqrt(0.25 / 2000)
+        assert seen.mean() == pytest.approx(truth.mean(), abs=0.005)
+    assert apart.mean() > 0.02
 
 
 def test_coverage_goes_on(
@@ -381,7 +423,9 @@ def test_coverage_goes_on(
 ) -> None:
     monkeypatch.setattr(coverage, "BATCH", 2)
     monkeypatch.setattr(
-        coverage, "CASES", [coverage.CASES[0], coverage.CASES[6], coverage.CASES[12]]
+        coverage,
+        "CASES",
+        [coverage.CASES[i] for i in (0, 6, 12, 18, 24)],
     )
     arguments = [
         "coverage",
@@ -393,7 +437,7 @@ def test_coverage_goes_on(
     ]
     command.main(arguments)
     first = (tmp_path / "c.csv").read_text()
-    assert "[6/6]" in capsys.readouterr().err
+    assert "[12/12]" in capsys.readouterr().err
     command.main(arguments)
     captured = capsys.readouterr()
     assert (tmp_path / "c.csv").read_text() == first
@@ -401,6 +445,8 @@ def test_coverage_goes_on(
     assert "C1 hold-out" in captured.out
     assert "W1 whole sample" in (tmp_path / "coverage_05.md").read_text()
     assert coverage.IN_SAMPLE in (tmp_path / "coverage_05.md").read_text()
+    assert "Three classes, the true centers" in (tmp_path / "coverage_05.md").read_text()
+    assert "Three classes, the true centers" in (tmp_path / "coverage_controls.md").read_text()
     assert "R3 intervals, all" in (tmp_path / "coverage_25.md").read_text()
     assert "core component" in (tmp_path / "coverage_controls.md").read_text()
 
@@ -496,3 +542,34 @@ def test_certificates_of_rates_hold_and_their_controls_fail() -> None:
     assert held[2] >= 0.8
     assert held[1] < 0.9
     assert held[3] < 0.75
+
+
+def test_what_rates_must_do_is_told() -> None:
+    """Statements hold in all tables, or only where claims are Poisson; controls are detected."""
+    first = dict.fromkeys(rates.CASES, (50, 300, 60, 500))
+    first["Poisson"] = (50, 100, 60, 500)
+    assert rates.judge(first, 1000) == []
+    assert rates.judge(first | {"none or many": (124, 300, 60, 500)}, 1000) == [
+        "ratio, free: none or many"
+    ]
+    assert rates.judge(first | {"Poisson": (50, 130, 60, 500)}, 1000) == [
+        "ratio, if Poisson: Poisson"
+    ]
+    missed = dict.fromkeys(rates.CASES, (50, 100, 60, 100))
+    assert rates.judge(missed, 1000) == [
+        "ratio, if Poisson: not detected where claims are not",
+        "control: the mean deviance seen: not detected",
+    ]
+
+
+def test_coverage_of_rates_as_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rates, "QUICK", 40)
+    monkeypatch.setattr(rates, "MANY", 100_000)
+    code = command.main(["rates", "--quick", "--output", str(tmp_path)])
+    text = (tmp_path / "coverage_rates.md").read_text()
+    assert text.count("\n") == 2 + len(rates.CASES)
+    assert text in capsys.readouterr().out
+    assert "**" in text  # of the control
+    assert code == 0

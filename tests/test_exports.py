@@ -6,14 +6,17 @@ import re
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from made import with_localities
 from sklearn.linear_model import LinearRegression
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
@@ -28,7 +31,7 @@ DIALECTS = list(WRITERS)
 
 
 @cache
-def table(unknown: str) -> tuple[Any, pd.DataFrame]:
+def table(unknown: str, several: bool = False) -> tuple[Any, pd.DataFrame]:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -38,7 +41,10 @@ def table(unknown: str) -> tuple[Any, pd.DataFrame]:
             "same": 2.0,
         }
     )
-    y = np.where(frame.iloc[:, 0] + (frame["it's"] == "z") > 0.3, "o'k", "no")
+    score = frame.iloc[:, 0] + (frame["it's"] == "z")
+    y = np.where(score > 0.3, "o'k", "no")
+    if several:
+        y = np.where(score > 1.0, "\\very'", y)
     model = LocalMixtureClassifier(points_of_interest=frame[:1], handle_unknown=unknown, **QUICK)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -75,8 +81,9 @@ def run_query(system: str, frame: pd.DataFrame, text: str) -> list[Any]:
 # -- Python -------------------------------------------------------------------------------------
 
 
-def test_python_function_needs_nothing(tmp_path: Path) -> None:
-    model, frame = table("error")
+@pytest.mark.parametrize("several", [False, True])
+def test_python_function_needs_nothing(several: bool, tmp_path: Path) -> None:
+    model, frame = table("error", several)
     asked = f"\nprint([answer(row) for row in {frame[:40].to_dict('records')!r}])\n"
     script = tmp_path / "answers.py"
     script.write_text(model.to_python("answer") + asked, encoding="utf-8")
@@ -85,8 +92,21 @@ def test_python_function_needs_nothing(tmp_path: Path) -> None:
     assert done.stdout.strip() == repr(model.predict(frame[:40]).tolist())
 
 
-def test_python_function_refuses() -> None:
-    model, frame = table("error")
+@pytest.mark.parametrize("count", [2, 3])
+def test_labels_of_numpy_in_python(count: int) -> None:
+    """Texts of numpy's among objects are written as texts."""
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    y = np.empty(90, dtype=object)
+    y[:] = [np.str_("abc"[k]) for k in np.digitize(X[:, 0], [-0.3, 0.3][: count - 1])]
+    model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
+    assert isinstance(model.classes_[0], np.str_)
+    rows = pd.DataFrame(X, columns=["x0", "x1"]).to_dict("records")
+    assert list(map(compile_python(model), rows)) == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_python_function_refuses(several: bool) -> None:
+    model, frame = table("error", several)
     predict, row = compile_python(model), frame[:1].to_dict("records")[0]
     with pytest.raises(ValueError, match="unknown category 'new'"):
         predict({**row, "it's": "new"})
@@ -109,9 +129,10 @@ def test_missing_categories_in_python(unknown: str) -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("unknown", ["error", "warn"])
-def test_null_in_sql(system: str, unknown: str) -> None:
+@pytest.mark.parametrize("several", [False, True])
+def test_null_in_sql(system: str, unknown: str, several: bool) -> None:
     """NULL where a column is NULL, or where a category is refused."""
-    model, frame = table(unknown)
+    model, frame = table(unknown, several)
     holes = frame[:3].astype(object)
     holes.iloc[0, 0] = None
     holes.iloc[1, 1] = "new"
@@ -136,6 +157,21 @@ def test_too_long_for_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("motlm.exports._sql.LONGEST", 100)
     with pytest.raises(ExportError, match="more than the 100 that databases take"):
         table("error")[0].to_sql()
+
+
+def test_too_many_labels_for_a_database() -> None:
+    """Refused before the text, of 650 million characters, is written; Python takes them."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(512, 200)), np.arange(512) % 256
+    model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
+    tracemalloc.start()
+    with pytest.raises(ExportError, match=r"at least \d+ characters, more than the 900000 that"):
+        model.to_sql()
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
+    predict, names = compile_python(model), model.mixture_.inputs.columns.names
+    rows = [dict(zip(names, row, strict=True)) for row in X[:20].tolist()]
+    assert [predict(row) for row in rows] == model.predict(X[:20]).tolist()
 
 
 def test_a_name_that_sql_does_not_have() -> None:
@@ -180,8 +216,11 @@ HOSTILE = [
 ]
 
 
+HOSTILE_LABELS = ["no'\n", "yes\\'; --", "\\", "'", '"`]', "N'%s\r"]
+
+
 @cache
-def hostile_table() -> tuple[Any, pd.DataFrame]:
+def hostile_table(n_labels: int = 2) -> tuple[Any, pd.DataFrame]:
     """Categories, labels and names of columns that try to break out of their quotes."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
@@ -193,7 +232,9 @@ def hostile_table() -> tuple[Any, pd.DataFrame]:
     first = frame.columns[0]
     frame[first] = frame[first].astype(object)
     order = frame[first].map({text: k for k, text in enumerate(HOSTILE)})
-    y = np.where(order + 1e7 * frame["a]b`c"] > 14, "yes\\'; --", "no'\n")
+    score = order + 1e7 * frame["a]b`c"]
+    steps = np.linspace(0, 28, n_labels + 1)[1:-1]
+    y = np.array(HOSTILE_LABELS)[np.digitize(score, steps, right=True)]
     model = LocalMixtureClassifier(0, handle_unknown="error", **QUICK)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -207,11 +248,13 @@ def parse(expression: str, dialect: str) -> Any:
     return tree
 
 
+@pytest.mark.parametrize("n_labels", [2, len(HOSTILE_LABELS)])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_texts_are_read_as_they_were_written(dialect: str) -> None:
+def test_texts_are_read_as_they_were_written(dialect: str, n_labels: int) -> None:
     """By the parser of each dialect: categories, labels and names, and nothing else."""
     exp = pytest.importorskip("sqlglot.expressions")
-    model, frame = hostile_table()
+    model, frame = hostile_table(n_labels)
+    assert len(model.classes_) == n_labels
     tree = parse(model.to_sql(dialect=dialect), dialect)
     texts = {one.this for one in tree.find_all(exp.Literal) if one.is_string}
     texts |= {one.this for one in tree.find_all(exp.National)}
@@ -224,9 +267,12 @@ def test_texts_are_read_as_they_were_written(dialect: str) -> None:
 
 
 def numbers_of(model: Any) -> set[float]:
+    """Intercepts and coefficients; of several classes, the differences of any two."""
     routine = model.mixture_.routine()
-    found = {*routine.intercept.tolist(), *routine.coef[routine.coef != 0].tolist()}
-    return {abs(value) for value in found}
+    found = np.concatenate([routine.intercept[..., None], routine.coef], axis=-1)
+    if found.ndim == 3:
+        found = np.concatenate([found[:, k] - found[:, j] for k, j in combinations(range(3), 2)])
+    return set(np.abs(found).ravel().tolist())
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -235,14 +281,18 @@ def test_numbers_are_doubles(dialect: str) -> None:
     exp = pytest.importorskip("sqlglot.expressions")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2)) * [1e-9, 1e9]
-    model = LocalMixtureRegressor(0, **QUICK).fit(X, 1e-5 * (X[:, 0] * 1e9 + X[:, 1] / 1e9))
-    expression = model.to_sql(dialect=dialect)
-    tree = parse(expression, dialect)
-    found = {float(one.this) for one in tree.find_all(exp.Literal)}
-    assert numbers_of(model) <= found
-    assert all("e" in one.this.lower() for one in tree.find_all(exp.Literal))
-    kinds = {one.to.this.name for one in tree.find_all(exp.Cast)}
-    assert kinds == {"DOUBLE"}
+    score = X[:, 0] * 1e9 + X[:, 1] / 1e9
+    for model in (
+        LocalMixtureRegressor(0, **QUICK).fit(X, 1e-5 * score),
+        LocalMixtureRegressor(0, loss="gamma", **QUICK).fit(X, np.exp(score)),
+        LocalMixtureClassifier(0, **QUICK).fit(X, np.digitize(score, [-0.5, 0.5])),
+    ):
+        tree = parse(model.to_sql(dialect=dialect), dialect)
+        labels = [] if model.mixture_.target.classes is None else ["0", "1", "2"]
+        texts = [one.this for one in tree.find_all(exp.Literal) if one.this not in labels]
+        assert numbers_of(model) <= {abs(float(text)) for text in texts}
+        assert all("e" in text.lower() for text in texts)
+        assert {one.to.this.name for one in tree.find_all(exp.Cast)} == {"DOUBLE"}
 
 
 def without_collations(tree: Any) -> Any:
@@ -257,31 +307,49 @@ def without_collations(tree: Any) -> Any:
     return tree.transform(change)
 
 
+@cache
+def of_numbers() -> list[tuple[Any, pd.DataFrame]]:
+    """Predictions, rates and labels that are numbers, with two localities that overlap."""
+    X, y = make_clf_case1(random_state=0)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    labels = (y > 0) + 1 * (X[:, 1] > 0)
+    nearest, mean = {"metric": "manhattan"}, {"overlap": "mean"}
+    wanted: list[tuple[Any, dict[str, str], Any]] = [
+        *((LocalMixtureRegressor, options, y.astype(float)) for options in (nearest, mean)),
+        (LocalMixtureRegressor, {"loss": "poisson", **nearest}, labels),
+        (LocalMixtureRegressor, {"loss": "gamma", **mean}, labels + 0.5),
+        *((LocalMixtureClassifier, options, labels) for options in (nearest, mean)),
+    ]
+    points, rng = np.array([[-0.5, 0.0], [0.5, 0.0]]), np.random.default_rng(0)
+    found = []
+    for kind, options, target in wanted:
+        model = kind(points_of_interest=points[:1], **options, **QUICK).fit(frame, target)
+        model = with_localities(model, points, [0.8, 1.2], rng)
+        assert set(model.membership(frame).sum(axis=1)) == {0, 1, 2}
+        found.append((model, frame))
+    return found
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_dialects_predict_alike(dialect: str, system: str) -> None:
     """Each of them, translated for a database that is at hand."""
-    cases = [hostile_table(), table("warn"), table("error")]
+    hostile = [hostile_table(2), hostile_table(len(HOSTILE_LABELS))]
+    cases = [*hostile, *(table(one, more) for one in ("warn", "error") for more in (False, True))]
     for model, frame in cases:
         tree = parse(model.to_sql(dialect=dialect), dialect)
         text = without_collations(tree).sql(dialect=system)
         assert run_query(system, frame, text) == model.predict(frame).tolist()
-    X, y = make_clf_case1(random_state=0)
-    frame = pd.DataFrame(X, columns=["a", "b"])
-    for options in ({"metric": "manhattan"}, {"overlap": "mean"}):
-        points = [[-1.0, 0.0], [1.0, 0.0]]
-        model = LocalMixtureRegressor(points_of_interest=points, **options, **QUICK)
-        model.fit(frame.to_numpy(), y.astype(float))
-        names = dict(zip(frame.columns, model.mixture_.inputs.columns.names, strict=True))
+    for model, frame in of_numbers():
         text = parse(model.to_sql(dialect=dialect), dialect).sql(dialect=system)
-        found = run_query(system, frame.rename(columns=names), text)
-        np.testing.assert_allclose(found, model.predict(frame.to_numpy()), rtol=1e-9, atol=1e-9)
+        found = run_query(system, frame, text)
+        np.testing.assert_allclose(found, model.predict(frame), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_dialects_as_they_are(dialect: str) -> None:
     """Without a translation, where the database is at hand."""
-    for model, frame in (hostile_table(), table("warn")):
+    for model, frame in (hostile_table(), hostile_table(6), table("warn"), table("warn", True)):
         found = query(dialect, frame, model.to_sql(dialect=dialect))
         assert found == model.predict(frame).tolist()
 

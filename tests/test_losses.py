@@ -1,12 +1,38 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
+from helpers import name_of
 from mpmath import mp
 
-from motlm.losses import LOSSES, Gamma, Log, Loss, OffBy, Poisson, Squared, Tweedie, ZeroOne
+from motlm.errors import InputTypeError
+from motlm.losses import (
+    CLASS_LOSSES,
+    LOSSES,
+    AnySign,
+    Gamma,
+    Log,
+    Loss,
+    Multinomial,
+    OffBy,
+    Poisson,
+    Squared,
+    Tweedie,
+    ZeroOne,
+    check_loss,
+)
+from motlm.targets import Several
 
 EACH = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+OF_CLASSES = pytest.mark.parametrize(
+    "loss",
+    [type(loss)(count) for loss in CLASS_LOSSES for count in (3, 4, 11)],
+    ids=name_of,
+)
+REFERENCE = json.loads((Path(__file__).parent / "reference" / "classes.json").read_text())
 
 
 def sampled(loss: Loss, y: float, score: np.ndarray) -> np.ndarray:
@@ -137,3 +163,155 @@ def test_squared_scales_with_the_square_of_the_target(rng: np.random.Generator) 
         Squared().value_and_partials(3 * y, 3 * mean, 9 * variance).value,
         9 * Squared().value_and_partials(y, mean, variance).value,
     )
+
+
+# -- several classes -------------------------------------------------------------------------------
+
+
+@OF_CLASSES
+def test_partials_of_several_classes_match_differences(
+    loss: Loss, rng: np.random.Generator
+) -> None:
+    (count,), m = loss.scores, 40
+    y, mean = rng.integers(count, size=m), 2 * rng.normal(size=(count, m))
+    variance, h = rng.uniform(0.05, 6.0, size=m), 1e-5
+    partials = loss.value_and_partials(y, mean, variance)
+    assert partials.mean.shape == (count, m)
+    for k in range(count):
+        step = h * (np.arange(count) == k)[:, None]
+        up, down = (loss.value_and_partials(y, mean + s, variance).value for s in (step, -step))
+        np.testing.assert_allclose(partials.mean[k], (up - down) / (2 * h), rtol=1e-6, atol=1e-9)
+    up, down = (loss.value_and_partials(y, mean, variance + s).value for s in (h, -h))
+    np.testing.assert_allclose(partials.variance, (up - down) / (2 * h), rtol=1e-6, atol=1e-8)
+
+
+@OF_CLASSES
+def test_models_of_several_classes_are_computed_one_by_one(
+    loss: Loss, rng: np.random.Generator
+) -> None:
+    """Means (.., n_classes, n_rows) with variances (.., n_rows)."""
+    (count,) = loss.scores
+    y, mean = rng.integers(count, size=7), rng.normal(size=(2, 3, count, 7))
+    variance = rng.uniform(0.1, 1.0, size=(2, 3, 7))
+    found = loss.value_and_partials(y, mean, variance)
+    assert found.value.shape == found.variance.shape == (2, 3, 7)
+    assert found.mean.shape == mean.shape
+    for at in np.ndindex(2, 3):
+        alone = loss.value_and_partials(y, mean[at], variance[at])
+        for one, other in zip(found, alone, strict=True):
+            np.testing.assert_allclose(one[at], other, rtol=1e-13, atol=1e-15)
+
+
+@OF_CLASSES
+def test_relabeling_the_classes_permutes_the_partials(loss: Loss, rng: np.random.Generator) -> None:
+    (count,), m = loss.scores, 30
+    y, mean = rng.integers(count, size=m), 2 * rng.normal(size=(count, m))
+    variance, order = rng.uniform(0.05, 3.0, size=m), rng.permutation(count)
+    found = loss.value_and_partials(y, mean, variance)
+    moved = loss.value_and_partials(np.argsort(order)[y], mean[order], variance)
+    np.testing.assert_allclose(moved.value, found.value, rtol=1e-12)
+    np.testing.assert_allclose(moved.mean, found.mean[order], rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(moved.variance, found.variance, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("case", REFERENCE["cases"])
+def test_losses_of_several_classes_by_reference(case: dict) -> None:
+    """tests/reference/make_classes_reference.py: the bound on the log loss is not below the
+    expectation, agrees with it to the second order of the variance, and is exact where that is 0;
+    the probability that some sign is wrong is exact, and not below that of another largest score.
+    """
+    count, variance = len(case["mean"]), case["variance"]
+    one = (np.array([case["y"]]), np.array(case["mean"])[:, None], np.array([variance]))
+    [bound] = Multinomial(count).value_and_partials(*one).value
+    gap = bound - case["log_loss"]
+    assert (
+        -1e-14 * max(case["log_loss"], 1.0)
+        <= gap
+        <= min(0.06 * variance**2, 0.26 * variance) + 1e-14
+    )
+    if "largest" in case:
+        [wrong] = AnySign(count).value_and_partials(*one).value
+        shares = Several(np.arange(count), "zero-one").probabilities(*one[1:])[0]
+        assert wrong == pytest.approx(case["any_sign"], abs=1e-11)
+        np.testing.assert_allclose(shares, case["largest"], atol=1e-14)
+        assert wrong >= 1.0 - shares[case["y"]]
+
+
+def test_the_largest_of_a_hundred_scores_by_reference() -> None:
+    crowd = REFERENCE["crowd"]
+    mean = np.zeros((crowd["count"], 1))
+    mean[3] = crowd["ahead"]
+    shares = Several(np.arange(crowd["count"]), "zero-one").probabilities(mean, np.ones(1))[0]
+    np.testing.assert_allclose(shares[[3, 0, 99]], np.array(crowd["largest"])[[0, 1, 1]], rtol=1e-9)
+
+
+def drawn_losses(loss: Loss, y: int, scores: np.ndarray) -> np.ndarray:
+    """Of scores, (n_classes, number)."""
+    if isinstance(loss, Multinomial):
+        top = scores.max(axis=0)
+        return top + np.log(np.exp(scores - top).sum(axis=0)) - scores[y]
+    right = np.arange(len(scores))[:, None] == y
+    return (np.where(right, scores, -scores) <= 0).any(axis=0).astype(float)
+
+
+@OF_CLASSES
+def test_several_classes_by_simulation_over_the_weights(
+    loss: Loss, rng: np.random.Generator
+) -> None:
+    """Random linear models, v_k ~ N(w_k, rho^2 I), b_k ~ N(mu_k, sigma^2), averaged over draws."""
+    (count,), draws = loss.scores, 100_000
+    for y in range(3):
+        w, x, rho, sigma = 0.2 * rng.normal(size=(count, 2)), rng.normal(size=2), 0.3, 0.2
+        mu = 0.2 * rng.normal(size=count) + np.where(np.arange(count) == y, 0.7, -0.7)
+        v = w[..., None] + rho * rng.standard_normal((count, 2, draws))
+        b = mu[:, None] + sigma * rng.standard_normal((count, draws))
+        scores = np.einsum("kjn,j->kn", v, x) + b
+        drawn, variance = drawn_losses(loss, y, scores), rho**2 * x @ x + sigma**2
+        [found] = loss.value_and_partials(
+            np.array([y]), (w @ x + mu)[:, None], np.array([variance])
+        ).value
+        slack = 0.06 * variance**2 if isinstance(loss, Multinomial) else 0.0
+        error = 4.5 * drawn.std() / np.sqrt(draws)
+        assert 0.0 < drawn.mean() < 1.0 or isinstance(loss, Multinomial)
+        assert drawn.mean() - error <= found <= drawn.mean() + error + slack
+        largest = np.mean(scores.argmax(axis=0) != y)
+        assert isinstance(loss, Multinomial) or found >= largest - error
+
+
+@OF_CLASSES
+def test_steps_from_nothing_of_several_classes(loss: Loss) -> None:
+    """Where all scores are 0 the gradient is minus the response times its weight; of zero-one the
+    responses are signs.
+    """
+    (count,), m = loss.scores, 5
+    y, zero = np.arange(m) % count, np.zeros((count, m))
+    response, weight = loss.working(y, zero)
+    signs = np.where(np.arange(count)[:, None] == y, 1.0, -1.0)
+    if not loss.likelihood:
+        np.testing.assert_array_equal(response, signs)
+        return
+    slope = loss.value_and_partials(y, zero, np.zeros(m)).mean
+    np.testing.assert_allclose(response * weight, -slope, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(np.sign(response), signs)
+
+
+def test_scores_of_several_classes_beyond_all_numbers() -> None:
+    """Large, not infinite."""
+    mean = np.array([[1e5, -1e5, 0.0], [0.0, 1e5, 1e-300], [-1e5, 0.0, -1e-300]])
+    for loss in CLASS_LOSSES:
+        for variance in (1e-8, 1.0, 1e6):
+            found = loss.value_and_partials(np.zeros(3), mean, np.full(3, variance))
+            assert all(np.isfinite(part).all() for part in found)
+            assert found.value[1] > found.value[0]
+
+
+def test_losses_of_several_classes_are_the_engines() -> None:
+    for loss in CLASS_LOSSES:
+        check_loss(loss)
+
+    class Own(Multinomial):
+        def value_and_partials(self, y, mean, variance):
+            return super().value_and_partials(y, mean, variance)
+
+    with pytest.raises(InputTypeError, match="expected a loss that the engine knows"):
+        check_loss(Own())

@@ -20,7 +20,7 @@ from motlm.objective import Evaluator, Objective, solve_models
 from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows
 
-EACH_LOSS = pytest.mark.parametrize("loss", (*LOSSES, *CLASS_LOSSES), ids=name_of)
+EACH_LOSS = pytest.mark.parametrize("loss", [*LOSSES, *CLASS_LOSSES], ids=name_of)
 EACH_GEOMETRY = pytest.mark.parametrize(
     "geometry", [GivenCenters(), LearnedBalls()], ids=lambda one: one.kind
 )

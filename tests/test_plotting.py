@@ -14,6 +14,8 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection, QuadMesh
+from sklearn.datasets import load_iris
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
@@ -28,6 +30,7 @@ from motlm.plotting import (
     RegressionDisplay,
     RiskDisplay,
 )
+from motlm.plotting._style import label_colors, label_markers
 
 matplotlib.use("Agg")
 QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
@@ -342,6 +345,165 @@ def test_contributions_of_a_row(wide) -> None:
     assert len(again.plot().names) == 40
     with pytest.raises(ValueError, match="draws one row; got 2"):
         ContributionsDisplay.from_estimator(fitted, X[:2])
+
+
+# -- three classes or more -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def flowers():
+    data = load_iris(as_frame=True)
+    X, y = data.data, data.target_names[data.target]
+    points = X.iloc[[60, 109]]
+    options = QUICK | {"inverse_temperature": 4.0}
+    return X, y, quiet(LocalMixtureClassifier(points_of_interest=points, **options), X, y)
+
+
+def colors_at(display, count: int) -> list[tuple[int, ...]]:
+    """The colors of the map at its points, one for each label that is answered."""
+    [mesh] = [one for one in display.ax_.collections if isinstance(one, QuadMesh)]
+    shown = mesh.to_rgba(mesh.get_array()).reshape(-1, 4).round(6)
+    answers = display.response.ravel()
+    found = [{tuple(one) for one in shown[answers == k]} for k in range(count)]
+    assert all(len(one) <= 1 for one in found)
+    return [next(iter(one)) for one in found if one]
+
+
+def test_a_map_has_one_color_for_each_class(flowers) -> None:
+    X, y, fitted = flowers
+    names = ["petal length (cm)", "petal width (cm)"]
+    display = LocalitiesDisplay.from_estimator(fitted, X, y, features=names, grid_resolution=40)
+    grid = pd.DataFrame([fitted.mixture_.inputs.typical] * 1600, columns=X.columns)
+    grid[names[0]], grid[names[1]] = display.xx0.ravel(), display.xx1.ravel()
+    np.testing.assert_array_equal(fitted.classes_[display.response.ravel()], fitted.predict(grid))
+    colors = colors_at(display, 3)
+    assert len(set(colors)) == 3
+    dots = [one for one in display.ax_.collections if isinstance(one, PathCollection)]
+    for one, color, label in zip(dots, colors, fitted.classes_, strict=True):
+        np.testing.assert_allclose(one.get_facecolor()[0][:3], color[:3], atol=1e-6)
+        assert one.get_label() == label
+        assert len(one.get_offsets()) == (y == label).sum()
+    shapes = {tuple(one.get_paths()[0].vertices.ravel().round(3)) for one in dots}
+    assert len(shapes) == 3
+    default = LocalitiesDisplay.from_estimator(fitted, X, y, grid_resolution=10)
+    coef = np.abs(fitted.mixture_.routine().coef).max(axis=(0, 1))
+    largest = sorted(np.argsort(-coef)[:2])
+    assert list(default.feature_names) == [X.columns[j] for j in largest]
+
+
+def test_a_map_without_labels_names_its_regions(flowers) -> None:
+    X, y, fitted = flowers
+    display = LocalitiesDisplay.from_estimator(fitted, X, grid_resolution=10)
+    texts = [one.get_text() for one in display.ax_.get_legend().get_texts()]
+    assert texts == list(fitted.classes_)
+    drawn = LocalitiesDisplay.from_estimator(fitted, X, kind="projection")
+    assert drawn.ax_.get_legend() is None
+    assert len(LocalitiesDisplay.from_estimator(fitted, X, y, kind="projection").circles) == 2
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 8, 20, 40])
+def test_labels_look_different(count: int) -> None:
+    looks = list(zip(map(str, label_colors(count)), label_markers(count), strict=True))
+    assert len(set(looks)) == count
+    assert len(set(looks[: min(count, 21)])) == len({color for color, _ in looks[:21]})
+
+
+def test_maps_of_many_classes() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(900, 2))
+    y = (np.arctan2(X[:, 1], X[:, 0]) // (np.pi / 15)).astype(int)
+    fitted = quiet(LocalMixtureClassifier(0, **QUICK | {"inverse_temperature": 8.0}), X, y)
+    display = LocalitiesDisplay.from_estimator(fitted, X, y, grid_resolution=60)
+    colors_at(display, 30)
+    assert len(display.ax_.get_legend().get_texts()) == 30
+    few = CoefficientsDisplay.from_estimator(fitted)
+    sizes = np.abs(fitted.exterior_.coef * X.std(axis=0)).max(axis=1)
+    shown = [list(fitted.classes_).index(label) for label in few.classes]
+    assert len(shown) == 9
+    assert sizes[shown].min() >= np.delete(sizes, shown).max()
+
+
+def test_coefficients_of_each_class(flowers) -> None:
+    X, _, fitted = flowers
+    display = CoefficientsDisplay.from_estimator(fitted, standardized=False)
+    assert display.coef.shape == (3, 3, 4)
+    order = [list(X.columns).index(name) for name in display.feature_names]
+    for i, one in enumerate([*fitted.localities_, fitted.exterior_]):
+        np.testing.assert_array_equal(display.coef[i], one.coef[:, order])
+    assert [ax.get_title() for ax in display.axes_] == list(fitted.classes_)
+    for k, ax in enumerate(display.axes_):
+        points = [line for line in ax.lines if len(line.get_xdata()) == 4][:3]
+        for i, line in enumerate(points):
+            np.testing.assert_array_equal(line.get_xdata(), display.coef[i, k])
+    no_overlap(display)
+    two = CoefficientsDisplay.from_estimator(fitted, labels=["virginica", "setosa"])
+    assert two.classes == ("virginica", "setosa")
+    one = CoefficientsDisplay.from_estimator(fitted, labels=["setosa"], max_features=2)
+    assert one.coef.shape == (3, 1, 2)
+    figure, axes = matplotlib.pyplot.subplots(1, 2)
+    inside = CoefficientsDisplay.from_estimator(fitted, ax=axes[1])
+    assert inside.figure_ is figure
+    assert len(figure.axes) == 5
+    again = two.plot(ax=axes)
+    assert again.axes_ == list(axes)
+    assert [label.get_text() for label in axes[1].get_yticklabels()] == list(two.feature_names)
+    with pytest.raises(ValueError, match="ax has 2 axes; 3 classes need one each"):
+        CoefficientsDisplay.from_estimator(fitted, ax=axes)
+    alone = matplotlib.pyplot.figure().add_axes((0, 0, 1, 1))
+    with pytest.raises(ValueError, match="Give an array of axes, one for each class"):
+        CoefficientsDisplay.from_estimator(fitted, ax=alone)
+    for bad in (["rose"], "setosa", []):
+        with pytest.raises(ValueError, match="labels must be a list of some of the labels"):
+            CoefficientsDisplay.from_estimator(fitted, labels=bad)
+
+
+def test_contributions_to_one_class_and_not_another(flowers) -> None:
+    X, _, fitted = flowers
+    row = explain_local(fitted, X[70:71])[0]
+    display = ContributionsDisplay.from_estimator(fitted, X[70:71])
+    part = row.against()
+    assert display.ends == (part.base, part.score)
+    assert part.base + display.values.sum() == pytest.approx(part.score)
+    name = f"score of {row.prediction} minus score of {row.runner_up}"
+    assert display.ax_.get_xlabel() == name
+    other = next(k for k in row.by_class if k not in (row.prediction, row.runner_up))
+    third = ContributionsDisplay.from_explanation(row, against=other, max_features=2)
+    assert third.names[-1] == "2 other features"
+    assert third.ends[0] + third.values.sum() == pytest.approx(row.against(other).score)
+    for label, score in row.by_class.items():
+        own = ContributionsDisplay.from_explanation(row, score_of=label)
+        assert own.ends[0] + own.values.sum() == pytest.approx(score.score)
+        assert own.ax_.get_xlabel() == f"score of {label}"
+    no_overlap(display)
+    for options, match in (
+        ({"against": row.prediction}, "expected one of the other labels"),
+        ({"score_of": "rose"}, "score_of must be one of the labels"),
+        ({"against": other, "score_of": other}, "give one of the two"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            ContributionsDisplay.from_explanation(row, **options)
+
+
+def test_options_of_several_classes_are_refused_for_two(model) -> None:
+    X, _, fitted = model
+    with pytest.raises(ValueError, match="labels are those of three classes or more"):
+        CoefficientsDisplay.from_estimator(fitted, labels=[1.0])
+    with pytest.raises(ValueError, match="this model has one score"):
+        ContributionsDisplay.from_estimator(fitted, X[:1], against=1.0)
+    with pytest.raises(ValueError, match="score_of is for three classes or more"):
+        ContributionsDisplay.from_estimator(fitted, X[:1], score_of=1.0)
+
+
+def test_paths_and_risks_of_several_classes(flowers) -> None:
+    X, y, _ = flowers
+    options = {"inverse_temperature": (1.0, 4.0), "n_starts": 1, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted, certificate = certify(LocalMixtureClassifier(0, **options), X, y)
+    assert PathDisplay.from_estimator(fitted).records
+    display = RiskDisplay.from_estimator(fitted)
+    assert display.statements[0] is certificate.headline
+    no_overlap(display)
 
 
 # -- search and certificates -----------------------------------------------------------------------

@@ -8,6 +8,7 @@ import builtins
 import json
 import re
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from browser import in_browser, open_page, open_pages
 from made import place_at, with_localities
 from scipy.optimize import minimize
+from sklearn.datasets import load_digits, load_iris
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
@@ -25,6 +27,7 @@ from motlm.errors import InputError, UnknownCategoryWarning
 from motlm.explanations import counterfactual, explain_local
 from motlm.geometry import Locus
 from motlm.report import render
+from motlm.targets import LABEL_LOSSES
 
 QUICK = {"inverse_temperature": 8.0, "n_starts": 2, "random_state": 0}
 NUMBERS = ["age", "income", "children"]
@@ -72,6 +75,10 @@ def fit_three(kind: str, overlap: str = "nearest", metric: str = "euclidean") ->
     options = {"points_of_interest": points[1:2], "overlap": overlap, "metric": metric, **QUICK}
     if kind == "classifier":
         model, y = LocalMixtureClassifier(**options), np.where(score > 0, "yes", "no")
+    elif kind in LABEL_LOSSES:  # of four labels
+        edges = np.quantile(score, [0.3, 0.55, 0.8])
+        y = np.array(["low", "fair", "good", "high"])[np.digitize(score, edges)]
+        model = LocalMixtureClassifier(loss=kind, **options)
     else:
         model, y = LocalMixtureRegressor(**options), np.asarray(score)
     model.fit(frame, y)
@@ -123,6 +130,11 @@ MODELS = {
     "regressor": lambda: fit_three("regressor", "nearest", "euclidean"),
     "regressor, mean, Mahalanobis": lambda: fit_three("regressor", "mean", "mahalanobis"),
     "regressor, weights": lambda: weigh_columns("regressor"),
+    "four labels": lambda: fit_three("log"),
+    "four labels, mean, Manhattan": lambda: fit_three("log", "mean", "manhattan"),
+    "four labels, zero-one": lambda: fit_three("zero-one"),
+    "four labels, zero-one, mean": lambda: fit_three("zero-one", "mean"),
+    "four labels, weights": lambda: weigh_columns("log"),
 }
 
 
@@ -141,8 +153,26 @@ def same(found: dict[str, Any], python: Any) -> None:
     assert found["member"] == [entry["applies"] for entry in local]
     assert found["applicable"][-1] == exterior["applies"]
     assert found["distance"] == pytest.approx([entry["distance"] for entry in local], **near)
-    assert found["scores"] == pytest.approx([entry["score"] for entry in python.models], **near)
+    if python.by_class:
+        scores = [list(entry["scores"].values()) for entry in python.models]
+        assert np.array(found["scores"]) == pytest.approx(np.array(scores), **near)
+    else:
+        scores = [entry["score"] for entry in python.models]
+        assert found["scores"] == pytest.approx(scores, **near)
     assert found["contributions"] == pytest.approx(python.contributions, **near)
+    same_classes(found, python)
+
+
+def same_classes(found: dict[str, Any], python: Any) -> None:
+    """Of several classes, all scores, probabilities and contributions."""
+    classes = found.get("classes", [])
+    assert [one["label"] for one in classes] == list(python.by_class)
+    for one, part in zip(classes, python.by_class.values(), strict=True):
+        for name in ("score", "base", "probability", "contributions"):
+            assert one[name] == pytest.approx(getattr(part, name), abs=1e-9)
+    if classes:
+        assert classes[found["best"]]["label"] == python.prediction
+        assert classes[found["second"]]["label"] == python.runner_up
 
 
 @in_browser
@@ -163,10 +193,11 @@ def test_the_page_computes_what_python_does(tmp_path: Path) -> None:
 
 
 @in_browser
-def test_the_page_finds_the_same_changes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "wanted"), [("classifier", None), ("log", None), ("log", "fair")])
+def test_the_page_finds_the_same_changes(kind: str, wanted: str | None, tmp_path: Path) -> None:
     """In balls, and in localities in a few columns with weights."""
-    models = [fit_three("classifier"), weigh_columns("classifier")]
-    asked = "(row) => motlm.counterfactual(row, new Set(['children']), null)"
+    models = [fit_three(kind), weigh_columns(kind)]
+    asked = f"(row) => motlm.counterfactual(row, new Set(['children']), {json.dumps(wanted)})"
     scripts = []
     for k, (model, frame, y) in enumerate(models):
         page = render(model, frame, y, tmp_path / f"report-{k}.html")
@@ -177,9 +208,12 @@ def test_the_page_finds_the_same_changes(tmp_path: Path) -> None:
         for i, one in enumerate(found):
             row = frame[i : i + 1]
             limits = limits_of(page, frame.iloc[i], ["age", "income"])
-            python = counterfactual(model, row, fixed=["children", "region"], bounds=limits)
-            assert one["found"] == (python.found and python.exact)
-            if one["found"]:
+            python = counterfactual(
+                model, row, target=wanted, fixed=["children", "region"], bounds=limits
+            )
+            proved = one["found"] and one["smallest"]
+            assert proved == (python.found and python.exact)
+            if proved:
                 changed += 1
                 assert one["after"]["age"] == pytest.approx(python.after["age"], rel=1e-7)
                 assert one["after"]["income"] == pytest.approx(python.after["income"], rel=1e-7)
@@ -188,46 +222,79 @@ def test_the_page_finds_the_same_changes(tmp_path: Path) -> None:
 
 
 @in_browser
-def test_changes_in_weighted_localities_are_the_smallest(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "wanted"), [("classifier", None), ("log", None), ("log", "fair"), ("log", "good")]
+)
+def test_changes_in_weighted_localities_are_the_smallest(
+    kind: str, wanted: str | None, tmp_path: Path
+) -> None:
     """Against a solver of SciPy's that knows nothing of the problem."""
-    model, frame, y = weigh_columns("classifier")
+    model, frame, y = weigh_columns(kind)
     frame = frame.assign(children=frame["children"] + 0.5)  # not whole: all three may move
     page = render(model, frame, y, tmp_path / "report.html")
-    asked = "(row) => motlm.counterfactual(row, new Set(), null)"
-    [found] = open_pages([(page, script_of(frame[:60], asked))], tmp_path)
+    asked = f"(row) => motlm.counterfactual(row, new Set(), {json.dumps(wanted)})"
+    [found] = open_pages([(page, script_of(frame[:150], asked))], tmp_path)
     inputs, compared = model.mixture_.inputs, set()
     for i, one in enumerate(found):
-        if one["found"]:
-            limits = limits_of(page, frame.iloc[i], NUMBERS)
-            best, used = smallest_change(model.mixture_, frame[i : i + 1], limits)
-            rows = pd.concat([frame[i : i + 1], pd.DataFrame([one["after"]])])
-            start, after = inputs.standardize(inputs.encode(rows))
-            if best.success:
-                compared.add(used)
-                assert ((after - start) ** 2).sum() <= best.fun * (1 + 1e-3)
+        limits = limits_of(page, frame.iloc[i], NUMBERS)
+        best, used = smallest_change(model.mixture_, frame[i : i + 1], limits, wanted)
+        if not one["found"]:
+            assert best is None or not one["reason"].startswith("no case")
+            continue
+        rows = pd.concat([frame[i : i + 1], pd.DataFrame([one["after"]])])
+        start, after = inputs.standardize(inputs.encode(rows))
+        before, then = model.predict(rows)
+        assert then == one["prediction"] != before
+        assert wanted in (None, then)
+        if best is not None and one["smallest"]:
+            compared.add(used)
+            assert ((after - start) ** 2).sum() <= best * (1 + 1e-3)
     assert compared >= {0, 1, 3}
 
 
-def smallest_change(mixture: Any, row: pd.DataFrame, limits: Any) -> tuple[Any, int]:
-    """Of the numbers of a row, by SLSQP, in standardized units; and the model used."""
-    inputs, view, routine = mixture.inputs, mixture.view(mixture.encode(row)), mixture.routine()
-    used, start = int(view.used[0]), inputs.standardize(view.encoded)[0]
+def smallest_change(
+    mixture: Any, row: pd.DataFrame, limits: Any, wanted: str | None
+) -> tuple[float | None, int]:
+    """Of the numbers of a row, by SLSQP: the squared distance in standardized units, None where
+    it finds none; and the model used.
+    """
+    view, routine = mixture.view(mixture.encode(row)), mixture.routine()
+    used, n_encoded = int(view.used[0]), len(mixture.inputs.names)
+    slopes = routine.coef[used].reshape(-1, n_encoded)  # of one score, or of several
+    offsets = routine.intercept[used].reshape(-1)
+    classes, now = mixture.target.classes.tolist(), view.answer[0]
+    if len(slopes) == 1:  # the border of two labels
+        sign = -np.sign(view.scores[used, 0])
+        ways = [(sign * slopes, sign * offsets)]
+    elif wanted is None:  # that of any other
+        k = classes.index(now)
+        others = [m for m in range(len(classes)) if m != k]
+        ways = [(slopes[[m]] - slopes[k], offsets[[m]] - offsets[k]) for m in others]
+    else:
+        k = classes.index(wanted)
+        ways = [(slopes[k] - np.delete(slopes, k, 0), offsets[k] - np.delete(offsets, k))]
+    found = [_within(mixture, view, limits, *way) for way in ways]
+    return min((one for one in found if one is not None), default=None), used
+
+
+def _within(mixture: Any, view: Any, limits: Any, slopes: Any, offsets: Any) -> float | None:
+    """With slopes . z + offsets >= 0, in the locality used."""
+    inputs, used = mixture.inputs, int(view.used[0])
+    start = inputs.standardize(view.encoded)[0]
     edges = np.array([limits[name] for name in NUMBERS]).T
     low, high = (edges - inputs.units.center[:3]) * inputs.units.inverse_scale[:3]
-    sign = -np.sign(view.scores[used, 0])
 
     def place(free: Any) -> Any:
         return np.concatenate([free, start[3:]])
 
-    def score(free: Any) -> float:
-        return sign * (routine.coef[used] @ place(free) + routine.intercept[used])
-
     def room(free: Any) -> float:
-        locus = routine.loci[used]
+        locus = mixture.loci[used]
         gap = place(free)[locus.columns] - locus.center
         return locus.radius**2 - gap @ (gap if locus.weight is None else locus.weight * gap)
 
-    conditions = [score] if used == mixture.n_localities else [score, room]
+    conditions = [lambda free: slopes @ place(free) + offsets]
+    if used < mixture.n_localities:
+        conditions.append(room)
     best = minimize(
         lambda free: ((free - start[:3]) ** 2).sum(),
         start[:3],
@@ -236,7 +303,7 @@ def smallest_change(mixture: Any, row: pd.DataFrame, limits: Any) -> tuple[Any, 
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 500},
     )
-    return best, used
+    return float(best.fun) if best.success else None
 
 
 @in_browser
@@ -245,8 +312,9 @@ def test_the_page_moves_whole_numbers_in_whole_steps(tmp_path: Path) -> None:
     says.
     """
     asked, scripts = [], []
-    for k, rounded in enumerate((["children"], NUMBERS)):
-        model, frame, y = fit_three("classifier")
+    kinds = (("classifier", None), ("log", None), ("log", "fair"))
+    for k, ((kind, wanted), rounded) in enumerate(product(kinds, (["children"], NUMBERS))):
+        model, frame, y = fit_three(kind)
         frame = frame.assign(**{name: frame[name].round() for name in rounded})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -254,40 +322,41 @@ def test_the_page_moves_whole_numbers_in_whole_steps(tmp_path: Path) -> None:
         page = render(model, frame, y, tmp_path / f"report-{k}.html")
         whole = [one["name"] for one in data_of(page)["features"] if one.get("whole")]
         assert sorted(whole) == sorted(rounded)
-        asked.append((model, frame, rounded))
-        function = "(row) => motlm.counterfactual(row, new Set(), null)"
+        asked.append((model, frame, rounded, wanted))
+        function = f"(row) => motlm.counterfactual(row, new Set(), {json.dumps(wanted)})"
         scripts.append((page, script_of(frame[:60], function)))
     answers = open_pages(scripts, tmp_path)
-    for (model, frame, rounded), (page, _), found in zip(asked, scripts, answers, strict=True):
-        ratios = [
-            _ratio(model, frame, i, one, limits_of(page, frame.iloc[i], NUMBERS), rounded)
-            for i, one in enumerate(found)
-        ]
+    for (model, frame, rounded, wanted), (page, _), found in zip(
+        asked, scripts, answers, strict=True
+    ):
+        ratios = []
+        for i, one in enumerate(found):
+            limits = limits_of(page, frame.iloc[i], NUMBERS)
+            options = {"target": wanted, "bounds": limits, "integer": rounded}
+            ratios.append(_ratio(model, frame[i : i + 1], one, options))
         assert sum(one["found"] for one in found) > 10
         known = [ratio for ratio in ratios if ratio is not None]
         assert np.median(known) < 1.05
         assert max(known) < 3
 
 
-def _ratio(
-    model: Any, frame: pd.DataFrame, i: int, found: Any, limits: Any, rounded: list[str]
-) -> float | None:
+def _ratio(model: Any, row: pd.DataFrame, found: Any, options: dict[str, Any]) -> float | None:
     """How much further the page's change goes than Python's, once it is seen to do what it says."""
-    row = frame[i : i + 1]
-    python = counterfactual(model, row, fixed=["region"], bounds=limits, integer=rounded)
+    python = counterfactual(model, row, fixed=["region"], **options)
     if not found["found"]:
         none = found["reason"].startswith("no case")
         assert not (python.found and python.exact and none), found["reason"]
         return None
-    after = pd.DataFrame([found["after"]])[list(frame.columns)]
-    assert all(float(after[name].iloc[0]).is_integer() for name in rounded)
-    after = after.astype(frame.dtypes.to_dict())
+    after = pd.DataFrame([found["after"]])[list(row.columns)]
+    assert all(float(after[name].iloc[0]).is_integer() for name in options["integer"])
+    after = after.astype(row.dtypes.to_dict())
     assert model.predict(after)[0] == found["prediction"] != model.predict(row)[0]
+    assert options["target"] in (None, found["prediction"])
     if not python.found:
         return None
-    scale = frame[NUMBERS].std()
+    scale = model.mixture_.inputs.units.inverse_scale[:3]
     page, ours = (
-        np.sqrt(sum(((float(to[name]) - row[name].iloc[0]) / scale[name]) ** 2 for name in NUMBERS))
+        np.linalg.norm((pd.Series(to)[NUMBERS] - row.iloc[0][NUMBERS]).to_numpy(float) * scale)
         for to in (found["after"], python.after)
     )
     return float(page / ours)
@@ -346,6 +415,140 @@ def test_a_person_can_use_it(tmp_path: Path) -> None:
 
 
 @in_browser
+def test_a_person_can_use_it_with_several_labels(tmp_path: Path) -> None:
+    """The page shows all labels; another one can be asked for, and compared with."""
+    model, frame, y = fit_three("log")
+    page = render(model, frame, y, tmp_path / "report.html", include_rows=True, max_rows=200)
+    script = """
+      const at = (id) => document.getElementById(id), found = [];
+      const cells = (row) => [...row.cells].map((cell) => cell.textContent);
+      const [labels] = at("answer").querySelectorAll("table");
+      const probabilities = [...labels.tBodies[0].rows].map(cells);
+      const bars = [...labels.querySelectorAll(".bar")].map((one) => one.offsetWidth);
+      const result = at("result").textContent;
+      for (let k = 0; k < 4; k++) {
+        at("reset").click();
+        at("wanted").value = String(k); at("wanted").dispatchEvent(new Event("input"));
+        const text = at("answer").textContent;
+        const buttons = [...document.querySelectorAll("#answer button")];
+        const use = buttons.find((button) => button.textContent === "Use these values");
+        if (use) use.click();
+        found.push({ text, changed: Boolean(use), result: at("result").textContent });
+      }
+      at("reset").click();
+      const again = at("wanted").value;
+      const legend = [...at("map-legend").children].map((one) => [one.textContent.slice(2),
+        one.firstElementChild.style.color]);
+      const colors = [...labels.querySelectorAll(".bar")].map((one) => one.style.background);
+      const charts = document.querySelectorAll(".chart svg.main-svg").length;
+      const wide = document.documentElement.scrollWidth <= innerWidth;
+      return { result, probabilities, bars, colors, found, again, legend, charts, wide };
+    """
+    out = open_page(page, script, tmp_path)
+    assert out["wide"]
+    assert out["charts"] >= 5
+    usual = pd.DataFrame([{one["name"]: one["usual"] for one in data_of(page)["features"]}])
+    [chances], [answer] = model.predict_proba(usual), model.predict(usual)
+    labels = ["fair", "good", "high", "low"]
+    assert [row[0] for row in out["probabilities"]] == labels
+    assert [row[1] for row in out["probabilities"]] == [percent(value) for value in chances]
+    assert np.array(out["bars"]) / sum(out["bars"]) == pytest.approx(chances, abs=0.02)
+    chance = percent(chances.max())
+    assert out["result"].startswith(f"{answer} (probability {chance}), decided by ")
+    assert [name for name, _ in out["legend"]] == labels
+    assert [color for _, color in out["legend"]] == out["colors"]
+    assert len(set(out["colors"])) == 4
+    assert out["again"] == ""
+    for label, one in zip(labels, out["found"], strict=True):
+        if label == answer:
+            assert "the model gives that answer already" in one["text"]
+        else:
+            assert f"against {label}" in one["text"]
+            assert not one["changed"] or one["result"].startswith(f"{label} (")
+    assert any(one["changed"] for one in out["found"])
+
+
+def percent(share: float) -> str:
+    """As the page shows it."""
+    if share < 0.0005:
+        return "< 0.1 %"
+    return "> 99.9 %" if share >= 0.9995 else f"{100 * share:.1f} %"
+
+
+@in_browser
+def test_ten_labels(tmp_path: Path) -> None:
+    """Handwritten digits: all probabilities as in Python, a column of coefficients for each."""
+    X, y = load_digits(return_X_y=True)
+    X = X[:, X[:600].std(axis=0) > 0]
+    model = LocalMixtureClassifier(0, inverse_temperature=2.0, random_state=0).fit(X[:600], y[:600])
+    page = render(model, X, y, tmp_path / "report.html", title="Digits")
+    rows = pd.DataFrame(X[600:700], columns=[f"x{j}" for j in range(X.shape[1])])
+    asked = """(row) => {
+      const { prediction, classes } = motlm.evaluate(row);
+      return [prediction, classes.map((one) => one.probability)];
+    }"""
+    head = "[...document.querySelectorAll('#region-0 details thead th')]"
+    script = script_of(rows, asked).replace("return ", "const found = ", 1)
+    names = f"{head}.slice(0, 12).map((one) => one.textContent)"
+    [out] = open_pages([(page, f"{script} return {{ found, head: {names} }};")], tmp_path)
+    assert [answer for answer, _ in out["found"]] == model.predict(X[600:700]).tolist()
+    chances = np.array([chances for _, chances in out["found"]])
+    assert chances == pytest.approx(model.predict_proba(X[600:700]), abs=1e-9)
+    assert out["head"] == ["column", *(str(k) for k in range(10)), "deviation"]
+    assert data_of(page)["fitted_share"] == pytest.approx(600 / 1797)
+
+
+@in_browser
+def test_of_many_labels_the_likeliest_are_shown(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(30), 12)
+    X = np.column_stack([np.cos(0.2 * y), np.sin(0.2 * y)]) + 0.05 * rng.normal(size=(360, 2))
+    model = LocalMixtureClassifier(0, inverse_temperature=2.0, random_state=0).fit(X, y)
+    page = render(model, X, y, tmp_path / "report.html")
+    script = """
+      const place = document.getElementById("answer"), values = [...place.querySelector("table")
+        .tBodies[0].rows].map((row) => Number(row.cells[0].textContent));
+      const { classes } = motlm.evaluate(Object.fromEntries(motlm.features.map((one, k) =>
+        [one.name, document.getElementById(`field-${k}`).value])));
+      return { text: place.textContent, values, all: classes.map((one) => one.probability) };
+    """
+    [out] = open_pages([(page, script)], tmp_path)
+    assert "The 20 likeliest of 30 labels" in out["text"]
+    assert out["values"] == np.argsort(-np.array(out["all"]), kind="stable")[:20].tolist()
+
+
+@in_browser
+@pytest.mark.parametrize("include_rows", [False, True])
+def test_a_map_of_several_labels(include_rows: bool, tmp_path: Path) -> None:
+    """The plane of two columns in the colors of the labels, with lines between all that touch."""
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    X, labels = X[:, 2:], names[y]
+    model = LocalMixtureClassifier(0, inverse_temperature=2.0, random_state=0).fit(X, labels)
+    page = render(model, X, labels, tmp_path / "report.html", include_rows=include_rows)
+    drawn = data_of(page)["map"]
+    grid = np.array([(a, b) for b in drawn["y"][::9] for a in drawn["x"][::9]])
+    shown = np.array(drawn["z"])[::9, ::9].ravel()
+    assert names[shown].tolist() == model.predict(grid).tolist()
+    script = """
+      const chart = document.getElementById("map-chart").data;
+      const lines = chart.filter((one) => one.type === "contour").length;
+      const dots = chart.find((one) => one.type === "scatter" && one.mode === "markers");
+      const legend = [...document.getElementById("map-legend").children];
+      return { lines, scale: chart[0].colorscale.map((one) => one[1]),
+        dots: dots ? dots.marker.color : null, texts: legend.map((one) => one.textContent) };
+    """
+    out = open_page(page, script, tmp_path)
+    assert out["lines"] == 2  # around two of three regions
+    colors = out["scale"][::2]
+    assert out["scale"][1::2] == colors
+    assert len(set(colors)) == 3
+    assert out["dots"] == ([colors[k] for k in y] if include_rows else None)
+    assert [text[2:] for text in out["texts"]] == names.tolist()
+    assert len({text[0] for text in out["texts"]}) == 3
+
+
+@in_browser
 def test_a_map_of_localities_with_weights(tmp_path: Path) -> None:
     """Ellipses, a band where a locality looks at one of the two columns; none for other norms."""
     X, y = make_clf_case2(300, random_state=0)
@@ -396,11 +599,13 @@ NASTY = [
 
 
 @in_browser
-def test_names_run_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("labels", [(NASTY[2], NASTY[5]), NASTY])
+def test_names_run_nothing(labels: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({name: rng.normal(size=120) for name in NASTY[:4]})
-    frame[NASTY[4]] = rng.choice(NASTY, 120)
-    y = np.where(frame[NASTY[0]] > 0, NASTY[2], NASTY[5])
+    frame = pd.DataFrame({name: rng.normal(size=240) for name in NASTY[:4]})
+    frame[NASTY[4]] = rng.choice(NASTY, 240)
+    edges = np.quantile(frame[NASTY[0]], np.linspace(0, 1, len(labels) + 1)[1:-1])
+    y = np.array(labels)[np.digitize(frame[NASTY[0]], edges)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, _ = certify(

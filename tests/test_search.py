@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import random_posterior, random_rows
+from helpers import name_of, random_posterior, random_rows
 from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, learning
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
 from motlm.geometry import LearnedBalls
-from motlm.losses import LOSSES, Log, ZeroOne
+from motlm.losses import CLASS_LOSSES, LOSSES, Log, Multinomial, ZeroOne
 from motlm.objective import Evaluator, Objective
 from motlm.posterior import Posterior
 from motlm.rows import Rows
@@ -43,13 +43,20 @@ FREE = (
     "center",
     "center_scale",
 )
-EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+EACH_LOSS = pytest.mark.parametrize("loss", [*LOSSES, *CLASS_LOSSES], ids=name_of)
 
 
 def ringed(rng: np.random.Generator, m: int = 400, loss=ZeroOne()) -> Rows:  # noqa: B008
     """Labels by the sign of x2, turned round inside a ball of radius 0.8 at (1, 0); or rates, large
-    and small.
+    and small. Three classes: one group of rows each in the ball, one each around it, the first
+    above its center outside and to its right and below inside.
     """
+    if loss.scores:
+        direction, near = rng.integers(3, size=m), rng.random(m) < 0.3
+        angle = np.pi * (0.5 + 2.0 * direction / 3.0)
+        X = np.where(near, 0.45, 1.2) * np.array([np.cos(angle), np.sin(angle)])
+        X += [[1.0], [0.0]] + 0.12 * rng.normal(size=(2, m))
+        return Rows.of(np.ascontiguousarray(X.T), (direction + near) % 3.0)
     X = rng.uniform(-2, 2, size=(m, 2))
     inside = np.where(np.hypot(X[:, 0] - 1, X[:, 1]) < 0.8, -1, 1)
     if loss.likelihood and not isinstance(loss, Log):
@@ -66,7 +73,8 @@ def searching(rows: Rows, loss=ZeroOne(), **changes) -> Search:  # noqa: B008
     d = rows.features.shape[1]
 
     def objective(n: int, inverse_temperature: float) -> Objective:
-        return Objective(loss, LearnedBalls(), Prior().expand(n, d), rows, inverse_temperature)
+        prior = Prior().expand(n, d, loss.scores)
+        return Objective(loss, LearnedBalls(), prior, rows, inverse_temperature)
 
     arguments = {
         "objective": objective,
@@ -97,7 +105,8 @@ def test_the_most_promising_ball_is_the_one_that_is_there(loss, rng: np.random.G
         return
     np.testing.assert_allclose(balls[0].placed["center"], [1, 0], atol=0.5)
     assert 0.4 < balls[0].radius < 1.2
-    assert balls[0].coef[0, 1] < 0 < balls[0].coef[1, 1]  # the models inside and outside
+    inner, outer = balls[0].coef.reshape(2, -1)[:, 1]  # slopes in x2, of the first class
+    assert inner < 0 < outer
 
 
 def test_diverse_balls_are_unlike_each_other() -> None:
@@ -174,6 +183,21 @@ def test_the_ball_is_found_and_growth_goes_on(loss, rng: np.random.Generator) ->
         )
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_ball_of_several_classes_is_found(seed: int) -> None:
+    """Three classes, below and above the middle, where the upper are turned with the lower inside a
+    ball. First models are too rough to compare starts by: without a few steps four of these six are
+    missed.
+    """
+    rng, loss = np.random.default_rng(seed), Multinomial(3)
+    X = rng.uniform(-2, 2, size=(400, 2))
+    up = (X[:, 1] > 0) ^ (np.hypot(X[:, 0] - 1, X[:, 1]) < 0.8)
+    search = searching(Rows.of(X, np.where(up, 1.0 + (X[:, 0] > 1), 0.0)), loss, n_starts=4)
+    none, softer = search.explore_twice(0, 2.0, rng, [], [])
+    one, _ = search.explore_twice(1, 2.0, rng, none, softer)
+    np.testing.assert_allclose(one[0].posterior.center[0], [1, 0], atol=0.15)
+
+
 def stuck(search: Search, inverse_temperature: float, rng: np.random.Generator) -> list:
     """A mixture with one ball where no row is."""
     [none] = search.explore(0, inverse_temperature, rng)
@@ -210,11 +234,12 @@ def test_a_ball_is_split_in_two(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(np.sort(found.posterior.center[:, 0]), [-1, 1], atol=0.2)
 
 
-def test_strength_is_what_a_locality_saves(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("loss", [ZeroOne(), *CLASS_LOSSES], ids=name_of)
+def test_strength_is_what_a_locality_saves(loss, rng: np.random.Generator) -> None:
     """Against the sum over rows, written out."""
-    q = random_posterior(rng, 2, 2, LearnedBalls())
-    rows = random_rows(rng, 50, q, LearnedBalls(), ZeroOne())
-    objective = Objective(ZeroOne(), LearnedBalls(), Prior(), rows, 1.0, block=17)
+    q = random_posterior(rng, 2, 2, LearnedBalls(), loss.scores)
+    rows = random_rows(rng, 50, q, LearnedBalls(), loss)
+    objective = Objective(loss, LearnedBalls(), Prior(), rows, 1.0, block=17)
     saved, lost, _ = strengths(objective, q)
     for i in range(2):
         without = objective.gibbs_risk(q.keep([1 - i])) * rows.weight.sum()
@@ -756,7 +781,7 @@ def spied(function, seen: list):
 
 @EACH_LOSS
 def test_float32_sums_are_close(loss, rng: np.random.Generator) -> None:
-    q = random_posterior(rng, 3, 4, LearnedBalls())
+    q = random_posterior(rng, 3, 4, LearnedBalls(), loss.scores)
     rows = random_rows(rng, 5000, q, LearnedBalls(), loss)
     single = Rows.of(
         *(

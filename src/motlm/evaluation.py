@@ -6,14 +6,14 @@ deviance and by actual over expected.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import (
     accuracy_score,
-    balanced_accuracy_score,
     brier_score_loss,
     confusion_matrix,
     d2_tweedie_score,
@@ -39,6 +39,14 @@ from .targets import Rate
 __all__ = ["Evaluation", "evaluate"]
 
 _BINS = 10  # of the calibration table, and of predicted rates
+_WIDTH = 110  # characters of a confusion matrix
+_MISTAKES = 10  # that are shown instead of a wider one
+_OF_SEVERAL = {
+    "balanced accuracy": "mean over the classes of the recall",
+    "AUC": "mean over the classes, each against the rest (one-vs-rest)",
+    "log loss": "mean of -log(probability of the true class)",
+    "Brier score": "squared errors of the probabilities, added up over the classes: 0 to 2",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,10 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Rows of similar predicted probability of a class, and the share that is of it."""
+    """Rows of similar predicted probability of a class, and the share that is of it.
+
+    Of rows binned by the probability of their own answers, `label` is None.
+    """
 
     label: Any
     predicted: float  # mean probability
@@ -94,7 +105,13 @@ class Evaluation:
     confusion : tuple of tuples of int
         Rows are true classes, columns predicted ones, in the order of `classes`.
     calibration : tuple of CalibrationBin
-        Ten bins of equally many rows, by predicted probability.
+        Ten bins of equally many rows, by predicted probability: of the second of two classes, or of
+        each of more.
+    confidence : tuple of CalibrationBin
+        Of more than two classes: the same by the probability of the answer, and the share of right
+        answers.
+    definitions : dict of str to str
+        Of metrics that have several: which one is meant.
     experience : tuple of Experience
         Of rates: all rows, those of each model, and ten bins of equal exposure by predicted rate.
     rows_used_for_fitting : int
@@ -111,6 +128,8 @@ class Evaluation:
     experience: tuple[Experience, ...] = ()
     rows_used_for_fitting: int = 0
     notes: tuple[str, ...] = ()
+    confidence: tuple[CalibrationBin, ...] = ()
+    definitions: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
@@ -120,6 +139,13 @@ class Evaluation:
             made["classes"] = [asdict(one) for one in self.classes]
             made["confusion"] = self.confusion
             made["calibration"] = [asdict(one) for one in self.calibration]
+        if self.confidence:
+            made["confidence"] = [
+                {"predicted": one.predicted, "observed": one.observed, "rows": one.rows}
+                for one in self.confidence
+            ]
+        if self.definitions:
+            made["definitions"] = {_key(name): words for name, words in self.definitions.items()}
         if self.task == "rate":
             made["experience"] = [{**asdict(one), "ratio": one.ratio} for one in self.experience]
         made["rows_used_for_fitting"] = self.rows_used_for_fitting
@@ -128,12 +154,17 @@ class Evaluation:
         return found
 
     def __str__(self) -> str:
-        blocks = [_table([(name, _short(value)) for name, value in self.metrics.items()])]
+        blocks = [self._metrics_table()]
         if self.classes:
             blocks += [self._class_table(), self._confusion_table(), self._calibration_table()]
         if self.experience:
             blocks.append(self._experience_table())
         return "\n\n".join([*blocks, *(f"note: {note}" for note in self.notes)])
+
+    def _metrics_table(self) -> str:
+        lines = _table([(name, _short(value)) for name, value in self.metrics.items()]).split("\n")
+        words = [f"  {self.definitions.get(name, '')}".rstrip() for name in self.metrics]
+        return "\n".join(line + more for line, more in zip(lines, words, strict=True))
 
     def _experience_table(self) -> str:
         lines = [
@@ -155,19 +186,29 @@ class Evaluation:
         labels = [str(one.label) for one in self.classes]
         counts = zip(labels, self.confusion, strict=True)
         lines = [(label, *map(str, row)) for label, row in counts]
-        return _table([("true \\ predicted", *labels), *lines])
+        table = _table([("true \\ predicted", *labels), *lines])
+        wide = len(labels) > 2 and max(map(len, table.splitlines())) > _WIDTH
+        return self._mistakes_table(labels) if wide else table
+
+    def _mistakes_table(self, labels: list[str]) -> str:
+        """The most frequent entries beside the diagonal."""
+        wrong = np.array(self.confusion)
+        np.fill_diagonal(wrong, 0)
+        pairs = sorted(np.argwhere(wrong).tolist(), key=lambda pair: -wrong[tuple(pair)])
+        lines = [(labels[i], labels[j], str(wrong[i, j])) for i, j in pairs[:_MISTAKES]]
+        return _table([("most frequent mistakes: true", "predicted", "rows"), *lines])
 
     def _calibration_table(self) -> str:
-        parts = []
-        for label in dict.fromkeys(one.label for one in self.calibration):
-            lines = [
-                (f"{one.predicted:.3f}", f"{one.observed:.3f}", str(one.rows))
-                for one in self.calibration
-                if one.label == label
-            ]
+        """Of two classes by the probability of one, of more by that of the answer."""
+        head = ("probability of the answer", "share of right answers", "rows")
+        if not self.confidence:
+            [label] = {one.label for one in self.calibration}
             head = (f"probability of {label}", "observed share", "rows")
-            parts.append(_table([head, *lines]))
-        return "\n\n".join(parts)
+        lines = [
+            (f"{one.predicted:.3f}", f"{one.observed:.3f}", str(one.rows))
+            for one in self.confidence or self.calibration
+        ]
+        return _table([head, *lines])
 
 
 def evaluate(
@@ -248,31 +289,47 @@ def _of_classes(model: Any, X: Any, y: AnyArray, probabilities: Any) -> dict[str
         "accuracy": float(accuracy_score(y, answers)),
         "balanced accuracy": None,
         "AUC": None,
-        "log loss": float(log_loss(y, chances, labels=classes)),
+        "log loss": _log_loss(y, chances, classes),
         "Brier score": _brier(y, chances, classes),
     }
-    notes = []
-    if len(np.unique(y)) == len(classes):
-        metrics["balanced accuracy"] = float(balanced_accuracy_score(y, answers))
-        metrics["AUC"] = _auc(y, chances, classes)
-    else:
-        gone = [str(label) for label in classes if not (y == label).any()]
-        notes.append(
-            f"no row is of class {', '.join(gone)}, so that AUC and balanced accuracy are not"
-            " defined."
-        )
-    return {
+    scores = _class_scores(y, answers, classes)
+    present = [k for k, one in enumerate(scores) if one.rows]
+    if len(present) > 1:
+        metrics["balanced accuracy"] = float(np.mean([scores[k].recall or 0.0 for k in present]))
+        metrics["AUC"] = _auc(y, chances, classes, present)
+    made = {
         "task": "classification",
         "metrics": metrics,
-        "classes": _class_scores(y, answers, classes),
+        "classes": scores,
         "confusion": [tuple(map(int, row)) for row in confusion_matrix(y, answers, labels=classes)],
         "calibration": [
             one
             for k in range(1 if len(classes) == 2 else 0, len(classes))
             for one in _calibration(y == classes[k], chances[:, k], classes[k])
         ],
-        "notes": notes,
+        "notes": _absent([one.label for one in scores if not one.rows], len(present)),
     }
+    if len(classes) == 2:
+        return made
+    own = chances[np.arange(len(y)), np.searchsorted(classes, answers)]
+    confidence = list(_calibration(y == answers, own, None))
+    return {**made, "confidence": confidence, "definitions": dict(_OF_SEVERAL)}
+
+
+def _absent(labels: list[Any], present: int) -> list[str]:
+    """A note on classes that no row is of."""
+    if not labels:
+        return []
+    some = f"no row is of class {', '.join(map(str, labels))}"
+    if present < 2:
+        return [f"{some}, so that AUC and balanced accuracy are not defined."]
+    return [f"{some}: AUC and balanced accuracy are means over the other classes."]
+
+
+def _log_loss(y: AnyArray, chances: Array, classes: AnyArray) -> float:
+    with warnings.catch_warnings():  # of a list of labels that are all different
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        return float(log_loss(y, chances, labels=classes))
 
 
 def _brier(y: AnyArray, chances: Array, classes: AnyArray) -> float:
@@ -282,11 +339,10 @@ def _brier(y: AnyArray, chances: Array, classes: AnyArray) -> float:
     return float(((chances - (y[:, None] == classes)) ** 2).sum(axis=1).mean())
 
 
-def _auc(y: AnyArray, chances: Array, classes: AnyArray) -> float:
-    """Of more than two classes the mean over pairs of them."""
-    if len(classes) == 2:
-        return float(roc_auc_score(y == classes[1], chances[:, 1]))
-    return float(roc_auc_score(y, chances, labels=classes, multi_class="ovo"))
+def _auc(y: AnyArray, chances: Array, classes: AnyArray, present: list[int]) -> float:
+    """Of more than two classes the mean over those present, each against the rest."""
+    asked = present[1:] if len(classes) == 2 else present
+    return float(np.mean([roc_auc_score(y == classes[k], chances[:, k]) for k in asked]))
 
 
 def _class_scores(y: AnyArray, answers: AnyArray, classes: AnyArray) -> list[ClassScore]:

@@ -56,7 +56,7 @@ class TableNotes:
         The value that replaces missing values of a column.
     calibration : tuple of float or None
         Of a classifier with the zero-one loss: slope and intercept of the log-odds, by the normal
-        quantile of `vote_proba`.
+        quantile of `vote_proba`; of several classes the slope and an intercept for each.
     exposure : str or None
         The column that tells how long, or how much, each row was observed.
     """
@@ -64,7 +64,7 @@ class TableNotes:
     target: str
     id_column: str | None = None
     fill: Mapping[str, float | str] = field(default_factory=dict)
-    calibration: tuple[float, float] | None = None
+    calibration: tuple[float, ...] | None = None
     exposure: str | None = None
 
 

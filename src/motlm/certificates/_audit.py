@@ -14,6 +14,7 @@ from ._checks import (
     check_numbers,
     check_task,
     code_targets,
+    list_labels,
     predict,
     read_renamed,
     read_targets,
@@ -183,7 +184,7 @@ def _observe(
     fingerprint = mixture.provenance.fingerprint
     notes += [
         refuse_training_rows(fingerprint, encoded, codes),
-        note_shift(fingerprint, codes),
+        note_shift(fingerprint, codes, list_labels(mixture, y, subject.classification)),
         note_order(X, codes),
     ]
     unlabeled, more_notes = observe_unlabeled(subject, X_unlabeled, encoded)

@@ -18,6 +18,7 @@ from ._checks import (
     check_numbers,
     check_task,
     code_targets,
+    list_labels,
     predict,
     read_renamed,
     read_targets,
@@ -187,7 +188,8 @@ def seal(estimator: Any, X: Any, y: Any, sealed: float, options: Options) -> Evi
     model = clone(estimator).fit(X0, y0)
     subject = _describe(model, X0, y0, classification)
     codes = code_targets(subject.mixture, y, classification)
-    notes = [note_order(X, codes), note_shift(codes[first], codes[kept])]
+    labels = list_labels(subject.mixture, y, classification)
+    notes = [note_order(X, codes), note_shift(codes[first], codes[kept], labels)]
     if subject.mixture is None:
         notes += _note_copies((as_numbers(X0), codes[first]), (as_numbers(X1), codes[kept]))
     observed, more_notes = _observe(subject, X1, y1, y0, options.X_unlabeled)

@@ -22,6 +22,7 @@ __all__ = [
     "check_numbers",
     "check_task",
     "code_targets",
+    "list_labels",
     "predict",
     "read_renamed",
     "read_targets",
@@ -115,6 +116,14 @@ def code_targets(mixture: Mixture | None, y: AnyArray, classification: bool) -> 
     if classification:
         return np.unique(y, return_inverse=True)[1].astype(float)
     return np.asarray(y, dtype=float)
+
+
+def list_labels(mixture: Mixture | None, y: AnyArray, classification: bool) -> AnyArray | None:
+    """The labels that `code_targets` gives the positions of, where there are more than two."""
+    labels = np.unique(y) if mixture is None and classification else None
+    if mixture is not None:
+        labels = mixture.target.classes
+    return None if labels is None or len(labels) < 3 else labels
 
 
 def check_labels(target: Target, y: AnyArray) -> Array:

@@ -28,6 +28,7 @@ __all__ = [
     "ANY",
     "Chances",
     "Draw",
+    "LargestRisk",
     "UnionRisk",
     "as_prior",
     "draw_model",
@@ -59,26 +60,20 @@ class Chances:
 
 @dataclass(frozen=True)
 class UnionRisk:
-    """The probability that some applicable model errs, over some rows and under a prior.
-
-    Of several classes it is the probability that the largest score of some applicable model is not
-    that of the row's class. The engine has no slopes of it: distributions are learned by the loss
-    of the fit, and judged by it. A bound that holds for all distributions holds for those too.
-    """
+    """The probability that some applicable model errs, over some rows and under a prior."""
 
     loss: Loss  # by which distributions are learned
     geometry: Geometry
     prior: Prior
     rows: Rows
-    labels: Several | None = None  # where there are several
 
-    @classmethod
-    def of(cls, mixture: Mixture, prior: Prior, rows: Rows, tolerance: float) -> UnionRisk:
+    @staticmethod
+    def of(mixture: Mixture, prior: Prior, rows: Rows, tolerance: float) -> UnionRisk:
         """Of a mixture's localities; a regressor errs where it is off by more than a tolerance."""
-        target = mixture.target
+        target, geometry = mixture.target, mixture.geometry
         if isinstance(target, Several):
-            return cls(target.loss, mixture.geometry, prior, rows, target)
-        return cls(target.error(tolerance), mixture.geometry, prior, rows)
+            return LargestRisk(target.loss, geometry, prior, rows, target)
+        return UnionRisk(target.error(tolerance), geometry, prior, rows)
 
     def objective(self, inverse_temperature: float) -> Objective:
         return Objective(
@@ -92,14 +87,10 @@ class UnionRisk:
 
     def of_solution(self, solution: Solution) -> float:
         """The mean probability of an error, of a distribution that was learned."""
-        if self.labels is not None:
-            return self.of_posterior(solution.posterior)
         return solution.gibbs_risk
 
     def of_posterior(self, posterior: Posterior) -> float:
         """The same of any distribution."""
-        if self.labels is not None:
-            return float(self.chances(posterior).errs.mean())
         return self.objective(1.0).gibbs_risk(posterior)
 
     def chances(self, posterior: Posterior) -> Chances:
@@ -107,16 +98,40 @@ class UnionRisk:
         mean, omega = locate(self.geometry, posterior, self.rows)
         omega = np.clip(omega, 0.0, 1.0)  # rounding in the last digits
         variance = posterior.variances(posterior.norms2(self.rows.features))
-        if self.labels is None:
-            losses = self.loss.value_and_partials(self.rows.target, mean, variance).value
-            apart = ambiguity(omega, losses)
-        else:
-            shares = _label_shares(self.labels, mean, variance)
-            own = self.rows.target.astype(int)[None, None]
-            losses = np.clip(1.0 - np.take_along_axis(shares, own, axis=1)[:, 0], 0.0, 1.0)
-            apart = _contradictions(omega, shares)
+        losses, apart = self._judge(omega, mean, variance)
         errs = np.clip(ANY.value(omega, losses), 0.0, 1.0)
         return Chances(errs, np.clip(apart, 0.0, 1.0))
+
+    def _judge(self, omega: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """The probability that each model errs, and that two applicable ones contradict each
+        other.
+        """
+        losses = self.loss.value_and_partials(self.rows.target, mean, variance).value
+        return losses, ambiguity(omega, losses)
+
+
+@dataclass(frozen=True)
+class LargestRisk(UnionRisk):
+    """The same of several classes: a model errs where its largest score is not that of the row's
+    class.
+
+    The engine has no slopes of it: distributions are learned by the loss of the fit, and judged by
+    it. A bound that holds for all distributions holds for those too.
+    """
+
+    labels: Several
+
+    def of_solution(self, solution: Solution) -> float:
+        return self.of_posterior(solution.posterior)
+
+    def of_posterior(self, posterior: Posterior) -> float:
+        return float(self.chances(posterior).errs.mean())
+
+    def _judge(self, omega: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        shares = _label_shares(self.labels, mean, variance)
+        own = self.rows.target.astype(int)[None, None]
+        losses = np.clip(1.0 - np.take_along_axis(shares, own, axis=1)[:, 0], 0.0, 1.0)
+        return losses, _contradictions(omega, shares)
 
 
 def _label_shares(target: Several, mean: Array, variance: Array) -> Array:
@@ -129,6 +144,9 @@ def _label_shares(target: Several, mean: Array, variance: Array) -> Array:
 def _contradictions(omega: Array, shares: Array) -> Array:
     """1 - sum_k prod_i (1 - omega_i (1 - q_ik)) + (K - 1) prod_i (1 - omega_i): the probability
     that two applicable models answer different labels; model i answers label k with q_ik.
+
+    The product of k is the probability that none applies or answers another label than k: where
+    none applies that is counted for each of the K labels. Of two labels it is `ambiguity`.
     """
     out = 1.0 - shares[:-1]  # (n_localities, n_classes, n_rows)
     agree = np.prod(1.0 - omega[:, None] * out, axis=0).sum(axis=0)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, ks_2samp, rankdata
+from scipy.stats import binom, chi2_contingency, ks_2samp, rankdata
 from sklearn.neighbors import NearestNeighbors
 
 from .._typing import AnyArray, Array, Booleans
@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _ALARM = 4.0  # standard errors; one false alarm in 16 000
+_SHIFTED = 6e-5  # probability of a false alarm about shares of labels; the same
 _COPIES = 1e-4  # probability of taking independent rows for near-copies
 _SUSPECT = 1e-2  # of a note about rows that are not
 _TWINS = 0.2  # distance of the nearest row over that of the next one
@@ -236,8 +237,12 @@ def note_order(X: Any, codes: Array) -> str | None:
     )
 
 
-def note_shift(before: Array | Fingerprint, after: Array) -> str | None:
-    """About a target that has another distribution in the second part."""
+def note_shift(
+    before: Array | Fingerprint, after: Array, labels: AnyArray | None = None
+) -> str | None:
+    """About a target that has another distribution in the second part; `labels` are those of the
+    codes where there are more than two, whose mean says nothing to a reader.
+    """
     if isinstance(before, Fingerprint):
         mean, scale, n_before = before.target_mean, before.target_scale, before.n_rows
     else:
@@ -245,12 +250,29 @@ def note_shift(before: Array | Fingerprint, after: Array) -> str | None:
     error = np.sqrt(scale**2 / n_before + float(after.var()) / len(after))
     gap = float(after.mean()) - mean
     moved = abs(gap) > _ALARM * error if error > 0 else gap != 0
-    if not moved and not isinstance(before, Fingerprint) and len(np.unique(before)) > 2:
-        moved = float(ks_2samp(before, after).pvalue) < 1e-4
+    what, how = "the target", f" (its mean from {mean:.4g} to {float(after.mean()):.4g})"
+    if labels is not None:
+        what, how = "the shares of the labels", ""
+    if not isinstance(before, Fingerprint):
+        if labels is not None:
+            moved, how = _compare_shares(before, after, labels)
+        elif not moved and len(np.unique(before)) > 2:
+            moved = float(ks_2samp(before, after).pvalue) < 1e-4
     if not moved:
         return None
     return (
-        f"the target changed between the rows used for fitting and these (its mean from {mean:.4g}"
-        f" to {float(after.mean()):.4g}). The certificate is about cases like these rows, not about"
-        " cases like the former."
+        f"{what} changed between the rows used for fitting and these{how}. The certificate is about"
+        " cases like these rows, not about cases like the former."
     )
+
+
+def _compare_shares(before: Array, after: Array, labels: AnyArray) -> tuple[bool, str]:
+    """Whether labels, by their index, are not as frequent as before, and which differs most."""
+    counts = np.array(
+        [np.bincount(one.astype(int), minlength=len(labels)) for one in (before, after)]
+    )
+    first, second = counts / counts.sum(axis=1, keepdims=True)
+    k = int(np.abs(second - first).argmax())
+    moved = chi2_contingency(counts[:, counts.any(axis=0)], correction=False).pvalue < _SHIFTED
+    change = f"from {100 * first[k]:.1f} % to {100 * second[k]:.1f} %"
+    return bool(moved), f" (that of {labels.tolist()[k]!r} {change})"

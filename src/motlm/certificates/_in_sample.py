@@ -33,7 +33,7 @@ from ._records import POPULATION
 from ._rules import flag
 from ._statements import Certificate, Statement
 from ._trained import Trained, move_to_medoids, read_training
-from ._words import INDEPENDENT, PRIOR_IN_SAMPLE, SEED
+from ._words import INDEPENDENT, LABELS, PRIOR_IN_SAMPLE, SEED
 
 __all__ = ["audit_in_sample", "certify_in_sample", "draw_in_sample"]
 
@@ -408,6 +408,7 @@ class _Words:
     population: str
     baseline: tuple[float | None, str]
     tolerance: float | None
+    assumptions: tuple[str, ...] = (INDEPENDENT, PRIOR_IN_SAMPLE)
 
     @classmethod
     def of(cls, mixture: Mixture, tolerance: float | None, table: Table, population: str) -> _Words:
@@ -415,7 +416,10 @@ class _Words:
             return cls(f"is off by more than {tolerance:.15g}", population, (None, ""), tolerance)
         counts = np.unique(table.target, return_counts=True)[1]
         share = 1.0 - float(counts.max() / counts.sum())
-        return cls("errs", population, (share, "the majority class"), None)
+        words = cls("errs", population, (share, "the majority class"), None)
+        if len(counts) > 2:  # of two, how many there are is no choice
+            return replace(words, assumptions=(*words.assumptions, LABELS))
+        return words
 
 
 def _state(
@@ -435,7 +439,7 @@ def _state(
         # max: a negative ratio would make the bound smaller than what was seen
         "kl": max(_log_ratio(one, drawn) + price, 0.0),
         "details": {"seed": float(drawn.seed)},
-        "assumptions": (INDEPENDENT, PRIOR_IN_SAMPLE, SEED),
+        "assumptions": (*words.assumptions, SEED),
         "model": drawn.mixture.hash,
     }
     makers: dict[str, tuple[str, str, Array, dict[str, Any]]] = {
@@ -455,7 +459,7 @@ def _state(
         "n_rows": len(one.risk.rows),
         "predictor": "gibbs",
         "kl": float(one.kl + price),
-        "assumptions": (INDEPENDENT, PRIOR_IN_SAMPLE),
+        "assumptions": words.assumptions,
         "rows": "rows used for fitting",
         "population": words.population,
         "model": one.mixture.hash,

@@ -16,6 +16,7 @@ __all__ = [
     "FEW",
     "HEAVY",
     "INDEPENDENT",
+    "LABELS",
     "NOT_BETTER",
     "NOT_USED",
     "ON_TRUST",
@@ -52,6 +53,7 @@ PRIOR_IN_SAMPLE = (
     "The prior, its units included, the points of interest and the other settings were fixed"
     " without these rows."
 )
+LABELS = "The labels were known beforehand, and not taken from these rows."
 SEED = "The seed of the draw was fixed before any result on these rows was known."
 CLIPPED = "Larger errors count as the largest that is counted."
 ON_TRUST = (

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from ..estimators import LocalMixture
-from ..explanations import Counterfactual, counterfactual, explain_local
+from ..explanations import Counterfactual, RowExplanation, counterfactual, explain_local
 from ..mixture import Mixture
+from ..targets import Target
 from ._calibrate import probabilities
 from ._columns import column_of, read_rows
 from ._errors import CommandError, ignore_warnings, show
@@ -21,6 +22,8 @@ from ._options import data_argument, json_option, model_argument, parse_names, r
 from ._output import echo_json
 
 __all__ = ["explain"]
+
+_SHOWN = 10  # probabilities in a line
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class _Options:
     data: Path
     row: int | None
     case: str | None
-    wanted: float | None
+    wanted: str | None
     fixed: tuple[str, ...]
     as_json: bool
 
@@ -43,9 +46,7 @@ class _Options:
 @click.option("--case", help="ID of the row, in the column that fit was given as --id.")
 @click.option(
     "--wanted",
-    type=float,
-    callback=require_finite,
-    help="For regression: the prediction that is wanted.",
+    help="For regression: the prediction that is wanted; of three or more classes: the class.",
 )
 @click.option(
     "--fixed",
@@ -61,19 +62,22 @@ def explain(**given: Any) -> None:
     \b
     motlm explain model.json new.csv --row 17 --fixed age,region
     motlm explain model.json new.csv --case K-1024
+    motlm explain iris.json new.csv --row 3 --wanted virginica
     """
     options = _Options(**given)
     if (options.row is None) == (options.case is None):
         raise CommandError("choose one row: --row 17, or --case with its ID.")
     model = load_model(options.model_path)
-    _check(options, model.mixture_)
+    wanted = _wanted(options.wanted, model.mixture_.target)
+    _check_fixed(options, model.mixture_)
     source = open_source(options.data)
     text = source_rows(source)
     row = _row_number(options, model, text)
     X, notes = rows_for(model, text.iloc[[row]], source.name)
     with ignore_warnings():
-        explanation = replace(explain_local(model, X)[0], row=row)
-        shares, change = _shares(model, X), _change(options, model, X, text)
+        shares = _shares(model, X)
+        explanation = _calibrate(replace(explain_local(model, X)[0], row=row), shares)
+        change = _change(options, wanted, model, X, text)
     if options.as_json:
         more = {
             "note": notes[0],
@@ -84,15 +88,42 @@ def explain(**given: Any) -> None:
         return
     show(str(explanation))
     if shares:
-        show(", ".join(f"probability of {label}: {share:.3g}" for label, share in shares.items()))
+        show(_line(shares))
     if change is not None:
         show(f"what would change it: {change}")
 
 
-def _check(options: _Options, mixture: Mixture) -> None:
-    """Options that do not fit the model."""
-    if options.wanted is not None and mixture.target.classes is not None:
+def _wanted(text: str | None, target: Target) -> Any:
+    """The prediction that is wanted: a number, or one of several classes; None for any other."""
+    if text is None:
+        return None
+    labels = {str(label): label for label in target.describe().classes or ()}
+    if len(labels) > 2:
+        if text.strip() not in labels:
+            raise CommandError(f"--wanted {text!r} is not one of the classes {', '.join(labels)}.")
+        return labels[text.strip()]
+    number = click.FLOAT(text, _option("wanted"), click.get_current_context())
+    require_finite(click.get_current_context(), _option("wanted"), number)
+    if labels:
         raise CommandError("--wanted is for regression; this model predicts one of two classes.")
+    return number
+
+
+def _option(name: str) -> click.Parameter:
+    """Of this command, as messages name it."""
+    return next(one for one in click.get_current_context().command.params if one.name == name)
+
+
+def _calibrate(explanation: RowExplanation, shares: dict[str, float]) -> RowExplanation:
+    """With the calibrated probabilities of several classes."""
+    parts = {
+        label: replace(part, probability=shares[str(label)])
+        for label, part in explanation.by_class.items()
+    }
+    return replace(explanation, by_class=parts)
+
+
+def _check_fixed(options: _Options, mixture: Mixture) -> None:
     names = mixture.inputs.columns.names
     unknown = [name for name in options.fixed if name not in names]
     if unknown:
@@ -124,7 +155,7 @@ def _row_of_case(case: str, id_column: str | None, text: pd.DataFrame) -> int:
 
 
 def _shares(model: LocalMixture, X: Any) -> dict[str, float]:
-    """The probabilities of both classes; of regression, nothing."""
+    """The probabilities of the classes; of regression, nothing."""
     classes = model.mixture_.target.classes
     if classes is None:
         return {}
@@ -132,14 +163,22 @@ def _shares(model: LocalMixture, X: Any) -> dict[str, float]:
     return {str(label): float(share) for label, share in zip(classes.tolist(), shares, strict=True)}
 
 
+def _line(shares: dict[str, float]) -> str:
+    """The probabilities; of many classes the largest ones, in order."""
+    shown, more = list(shares.items()), ""
+    if len(shown) > _SHOWN:
+        shown, more = sorted(shown, key=lambda pair: -pair[1])[:_SHOWN], ", .."
+    return ", ".join(f"probability of {label}: {share:.3g}" for label, share in shown) + more
+
+
 def _change(
-    options: _Options, model: LocalMixture, X: Any, text: pd.DataFrame
+    options: _Options, wanted: Any, model: LocalMixture, X: Any, text: pd.DataFrame
 ) -> Counterfactual | None:
     """The smallest change; of regression, if a prediction is wanted."""
-    if model.mixture_.target.classes is None and options.wanted is None:
+    if model.mixture_.target.classes is None and wanted is None:
         return None
     whole = _whole_numbers(model.mixture_, text)
-    return counterfactual(model, X, target=options.wanted, fixed=options.fixed, integer=whole)
+    return counterfactual(model, X, target=wanted, fixed=options.fixed, integer=whole)
 
 
 def _whole_numbers(mixture: Mixture, text: pd.DataFrame) -> list[str]:

@@ -44,6 +44,7 @@ _DATE = re.compile(
     r" \d{1,2}:\d{2}.*)?)$"
 )
 _MANY = 20  # categories that are never too many
+_FEW_ROWS = 10  # of a class, about which there is a remark
 _NEARLY = 0.9  # a column with more numbers than that, but not only numbers, is taken for a mistake
 
 
@@ -108,6 +109,8 @@ def prepare(text: pd.DataFrame, roles: Roles, rules: Rules) -> Prepared:
     task = decision.task
     per = "" if exposure is None else f" per {roles.exposure!r}"
     messages.append(f"target {roles.target!r}: {decision.words}")
+    if task == CLASSIFICATION:
+        messages += _rare_classes(outcome[first])
     messages.append(f"{task} of {roles.target!r}{per} ({rules.task.loss_of(task)} loss)")
     return Prepared(
         columns, rows, outcome, weight, exposure, fill, first, sealed, task, tuple(messages)
@@ -236,8 +239,12 @@ def _read_all(
 # -- target and weights ----------------------------------------------------------------------------
 
 
-def read_outcomes(column: pd.Series, classes: AnyArray | None) -> AnyArray:
-    """A target column as a model has it: its classes, or numbers where it has none."""
+def read_outcomes(
+    column: pd.Series, classes: AnyArray | None, advice: str = "leave such rows out"
+) -> AnyArray:
+    """A target column as a model has it: its classes, or numbers where it has none; `advice` is
+    what to do about other labels.
+    """
     text = column.astype(str).str.strip()
     _refuse(text, is_missing(text).to_numpy(), "a missing value; leave such rows out")
     numbers = np.asarray(numbers_of(text), dtype=float)
@@ -253,7 +260,7 @@ def read_outcomes(column: pd.Series, classes: AnyArray | None) -> AnyArray:
         by_text = {str(label): k for k, label in enumerate(labels)}
         found = np.array([by_text.get(value, -1) for value in text], dtype=np.intp)
     shown = ", ".join(map(str, labels[:_MANY])) + (", .." if len(labels) > _MANY else "")
-    _refuse(text, found < 0, f"which is not one of the labels {shown}")
+    _refuse(text, found < 0, f"which is not one of the labels {shown}; {advice}")
     return np.asarray(classes[found])
 
 
@@ -279,7 +286,7 @@ def _read_target(
         )
     decision = decide(y, options.asked)
     if decision.task == CLASSIFICATION:
-        return decision, _read_labels(column, y)
+        return decision, _read_labels(column, counted)
     outcome = read_outcomes(column, None)
     if decision.task == RATE:
         refuse_rates(column, outcome, options.loss_of(RATE))
@@ -289,12 +296,40 @@ def _read_target(
 
 
 def _read_labels(column: pd.Series, known: pd.Series) -> AnyArray:
-    """Classes; `known` has the rows to fit on."""
+    """Classes; `known` has the rows to fit on that have a weight."""
     if is_number(known) and (known != np.rint(known)).any():
         known = column.loc[known.index].astype(str).str.strip()  # 1.5 and 2.5 are names of classes
     if is_number(known):
-        return read_outcomes(column, np.unique(np.asarray(known, dtype=float).astype(int)))
-    return read_outcomes(column, np.unique(np.asarray(known, dtype=str)))
+        classes = np.unique(np.asarray(known, dtype=float).astype(int))
+        return read_outcomes(column, classes, _unseen(numbers_of(column), classes))
+    classes = np.unique(np.asarray(known, dtype=str))
+    return read_outcomes(column, classes, _unseen(column.astype(str).str.strip(), classes))
+
+
+def _unseen(values: pd.Series, classes: AnyArray) -> str:
+    """What to do about classes of sealed rows alone."""
+    counts = values[~values.isin(classes)].value_counts()
+    names = [
+        f"{label:g}" if isinstance(label, float) else str(label)[:40] for label in counts.index
+    ]
+    shown = [f"{name} ({n})" for name, n in zip(names, counts, strict=True)][:_MANY]
+    more = ", .." if len(counts) > _MANY else ""
+    return (
+        f"no row to fit on is of class {', '.join(shown)}{more}; leave such rows out, or join rare"
+        " classes"
+    )
+
+
+def _rare_classes(outcome: AnyArray) -> list[str]:
+    """A remark on those of several classes that have few rows to fit on."""
+    labels, counts = np.unique(outcome, return_counts=True)
+    rare = [
+        f"{label} ({n})" for label, n in zip(labels.tolist(), counts, strict=True) if n < _FEW_ROWS
+    ]
+    if len(labels) == 2 or not rare:
+        return []
+    more = ", .." if len(rare) > _MANY else ""
+    return [f"few rows to fit on are of class {', '.join(rare[:_MANY])}{more}"]
 
 
 def refuse_rates(column: pd.Series, outcome: AnyArray, loss: str) -> None:

@@ -10,11 +10,13 @@ import pandas as pd
 
 from .._typing import AnyArray, Booleans
 from ..estimators import LocalMixture
+from ..localities import LocalModel
 
 __all__ = ["summarize"]
 
 _SHOWN = 3  # columns by which a locality is described
 _MOST = 8  # columns of a typical case that are shown
+_CLASSES = 10  # whose formulas are shown
 _WIDTH = 110
 
 
@@ -25,20 +27,30 @@ def summarize(
     explanation, and `name` is what messages call them: "the sealed rows".
     """
     mixture = model.mixture_
-    used, classes = model.apply(rows), mixture.target.classes
-    same = mixture.target.describe().link in ("identity", "log")
-    left = target if same else mixture.target.score_label
+    used, answer = model.apply(rows), mixture.target.describe()
+    left = target if answer.link in ("identity", "log") else mixture.target.score_label
     lines = []
     for region in explanation.regions:
         where = _location(model, region.index, rows, used, name)
         lines.append(f"{region.name} ({region.share:.0%} of cases): {where}")
-        lines += _wrap(f"{left} = {region.formula}")
-    if classes is not None:
-        no, yes = classes.tolist()
+        for formula in _formulas(mixture.models[region.index], left):
+            lines += _wrap(formula)
+    if answer.link == "sign":
+        no, yes = answer.classes or ()
         lines.append(f"a positive score means {yes}, a negative one {no}")
+    if answer.link == "largest":
+        lines.append("the class with the largest score is predicted")
     if model.mixture_.n_localities > 1:
         lines.append(f"local models contradict each other on {explanation.ambiguous:.1%} of {name}")
     return "\n".join(lines)
+
+
+def _formulas(model: LocalModel, left: str) -> list[str]:
+    """With their left side: one, or one for each of several classes, unless they are many."""
+    if len(model.classes) > _CLASSES:
+        return [f"scores of {len(model.classes)} classes: --json prints their formulas"]
+    parts = [(f"{left} of {label}", model.of_class(label)) for label in model.classes]
+    return [f"{name} = {one.formula()}" for name, one in parts or [(left, model)]]
 
 
 def _location(
@@ -58,10 +70,11 @@ def _location(
 def _wrap(formula: str) -> list[str]:
     """Lines that begin with a sign, so that no term is broken."""
     left, equals, right = formula.partition(" = ")
-    if " x " in right:  # factors, which have spaces inside
-        right = right.replace(" ", "\xa0").replace("\xa0x\xa0", " x\xa0")
+    factors = " x " in right  # names of columns, and factors, have spaces inside
+    right = right.replace(" ", "\xa0")
+    for sign in "x" if factors else "+-":
+        right = right.replace(f"\xa0{sign}\xa0", f" {sign}\xa0")
     glued = left + equals + right
-    glued = glued.replace(" * ", "\xa0*\xa0").replace(" + ", " +\xa0").replace(" - ", " -\xa0")
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     lines = textwrap.wrap(
         glued, _WIDTH, initial_indent="    ", subsequent_indent="        ", **options

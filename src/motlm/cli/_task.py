@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..estimators import LocalMixture, LocalMixtureClassifier, LocalMixtureRegressor
-from ..targets import RATE_LOSSES
+from ..targets import MOST_CLASSES, RATE_LOSSES
 from ._errors import CommandError, TableError
 from ._options import require_finite
 
@@ -211,4 +211,10 @@ def _refuse_too_many(y: pd.Series, count: int) -> None:
         raise TableError(
             f"the target {y.name!r} has {count} distinct values in {len(y)} rows, which are too"
             " many for classes; choose --task regression or --task rate if it is a number."
+        )
+    if count > MOST_CLASSES:
+        raise TableError(
+            f"the target {y.name!r} has {count} distinct values, and at most {MOST_CLASSES} classes"
+            " can be told apart; join rare ones, or choose --task regression or --task rate if it"
+            " is a number."
         )

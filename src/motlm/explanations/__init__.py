@@ -4,9 +4,11 @@ would change that answer.
 
 from ._counterfactual import Counterfactual, counterfactual
 from ._global import GlobalExplanation, Region, explain_global
-from ._local import LocalExplanation, RowExplanation, explain_local
+from ._local import LocalExplanation, explain_local
+from ._row import ClassScore, RowExplanation
 
 __all__ = [
+    "ClassScore",
     "Counterfactual",
     "GlobalExplanation",
     "LocalExplanation",

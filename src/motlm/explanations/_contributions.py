@@ -14,26 +14,32 @@ _BLOCK = 1024  # rows whose distances to the training rows are held at once
 
 def split_scores(view: View) -> tuple[Array, Array]:
     """The score of the model used at its own place, (n_rows,), and what each encoded column adds
-    to it, (n_rows, n_encoded); means over the models where several are used.
+    to it, (n_rows, n_encoded); means over the models where several are used. Of several classes
+    both have an axis of them after the first.
 
     They add up to the score, in the units of the target; the answer is `target.answer` of that.
     """
     mixture = view.mixture
     inputs, target, posterior = mixture.inputs, mixture.target, mixture.posterior
     places = _places(mixture)
-    scores = np.einsum("ij,ij->i", posterior.coef, places) + posterior.intercept
+    scores = np.einsum("i...j,ij->i...", posterior.coef, places) + posterior.intercept
     at_places = target.in_units(scores)
     features = inputs.features(inputs.standardize(view.encoded))
     slopes = posterior.coef * target.scale
     # several are used where the index is -1; the exterior's stand in for them until below
-    base, parts = at_places[view.used], slopes[view.used] * (features - places[view.used])
+    base, parts = at_places[view.used], _times(slopes[view.used], features - places[view.used])
     for row in np.flatnonzero(view.used < 0):
         models = np.flatnonzero(view.applicable[:, row])
-        base[row] = at_places[models].mean()
-        parts[row] = (slopes[models] * (features[row] - places[models])).mean(axis=0)
-    encoded = np.zeros((len(view), len(inputs.varies)))
-    encoded[:, inputs.varies] = parts
+        base[row] = at_places[models].mean(axis=0)
+        parts[row] = _times(slopes[models], features[row] - places[models]).mean(axis=0)
+    encoded = np.zeros((*parts.shape[:-1], len(inputs.varies)))
+    encoded[..., inputs.varies] = parts
     return base, encoded
+
+
+def _times(slopes: Array, gaps: Array) -> Array:
+    """Each slope times its gap, which is the same for all classes."""
+    return slopes * (gaps if slopes.ndim == gaps.ndim else gaps[:, None])
 
 
 def _places(mixture: Mixture) -> Array:

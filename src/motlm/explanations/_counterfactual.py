@@ -14,7 +14,7 @@ from ..inputs import Group
 from ..mixture import View, mixture_of
 from ..tables import html_table, item, number, one_row, plain, table_of, values_of
 from ._limits import Goal, Limits
-from ._search import Search
+from ._search import Found, Search
 
 __all__ = ["Counterfactual", "counterfactual"]
 
@@ -41,9 +41,9 @@ class Counterfactual:
         The answers for the two rows, in the units of y.
     score_before, score_after
         The scores behind them: the same numbers where the model answers by its score itself, their
-        logarithms with a log link.
+        logarithms with a log link. Of three classes or more, those of each label.
     wanted
-        The answer that was asked for.
+        The answer that was asked for; None for any other of three classes or more.
 
     Examples
     --------
@@ -71,8 +71,8 @@ class Counterfactual:
     distance: float | None  # between the two rows, standardized
     prediction_before: Any
     prediction_after: Any
-    score_before: float
-    score_after: float | None
+    score_before: Any  # float, or dict of float by label
+    score_after: Any
     wanted: Any
 
     @property
@@ -129,15 +129,16 @@ def counterfactual(
 
     Without bounds, whole numbers and categories it is a projection, in closed form for a ball;
     bounds, and localities that weigh the columns, add a search for one number, whole numbers add
-    branches, and categories trials of all changes of a few of them.
+    branches, and categories trials of all changes of a few of them. One of three classes or more is
+    answered between several planes, and the nearest point there is found by adding them one by one.
 
     Parameters
     ----------
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
     x : one row, as a table of one row, a mapping of column names to values, or a sequence
     target : default=None
-        The label that is wanted (None: the other one); for a regressor the prediction that is
-        wanted, in the units of y, which must be given.
+        The label that is wanted (None: the other one, or whichever of several others is nearest);
+        for a regressor the prediction that is wanted, in the units of y, which must be given.
     fixed : names of columns
         That must stay as they are.
     bounds : mapping of column to (lowest, highest), default=None
@@ -170,6 +171,15 @@ def counterfactual(
     >>> model.predict([list(change.after.values())])
     array([-1.])
 
+    Of three classes or more one can be asked for, or the nearest of the others:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LocalMixtureClassifier(0, inverse_temperature=2, random_state=0).fit(X, y)
+    >>> nearest, last = counterfactual(model, X[0]), counterfactual(model, X[0], target=2)
+    >>> nearest.prediction_after, last.prediction_after, nearest.distance < last.distance
+    (1, 2, True)
+
     For a regressor the prediction that is wanted must be given:
 
     >>> from motlm import LocalMixtureRegressor
@@ -187,23 +197,28 @@ def counterfactual(
     view = mixture.view(mixture.encode(row))
     before = {name: item(column[0]) for name, column in values_of(mixture, row).items()}
     limits = Limits.of(mixture.inputs.groups, before, fixed, bounds, integer, max_categories)
-    goal = Goal.of(mixture.target, target, float(view.score[0]))
+    goal = Goal.of(mixture.target, target, view.score[..., 0])
     question = _Question(view, before, goal)
     hindrance = question.hindrance()
     if hindrance is not None:
         return hindrance
     start = np.asarray(view.encoded[0], dtype=float)
-    search = Search.of(mixture, start, question.used, goal, limits, question.is_answered)
-    found = search.best()
+    searches = [
+        Search.of(mixture, start, question.used, conditions, limits, question.is_answered)
+        for conditions in goal.conditions()
+    ]
+    found = Found()
+    for search in sorted(searches, key=lambda one: one.gap):
+        found = search.best(found)
     if found.row is not None:
         return question.answer(found.row, found.exact)
     within = " within the given limits" if limits.given else ""
     where = f"in {mixture.region_name(question.used)}{within}"
     if found.exact:
-        return question.refuse(f"no row {where} has that answer", exact=True)
+        return question.refuse(f"no row {where} has {goal.what}", exact=True)
     why = "the search was stopped at its limit"
     if found.elsewhere:
-        why = "the nearest rows with that answer lie where another model is used"
+        why = f"the nearest rows with {goal.what} lie where another model is used"
     return question.refuse(f"none was found {where} ({why})")
 
 
@@ -226,7 +241,7 @@ class _Question:
             return self.refuse(
                 f"no score gives the answer {number(self.goal.wanted, 8)}", exact=True
             )
-        if self.goal.is_met(float(self.view.score[0])):
+        if self.goal.is_met(self.view.score[..., 0]):
             return self.refuse("the model gives that answer already", exact=True)
         if self.used < 0:
             return self.refuse(
@@ -241,11 +256,11 @@ class _Question:
     def is_answered(self, encoded: Array) -> bool:
         """Whether the model itself gives the answer for a row, by the same local model."""
         _, view = self._look(encoded)
-        return int(view.used[0]) == self.used and self.goal.is_met(float(view.score[0]))
+        return int(view.used[0]) == self.used and self.goal.is_met(view.score[..., 0])
 
     def answer(self, encoded: Array, exact: bool) -> Counterfactual:
         after, view = self._look(encoded)
-        inputs, score = self.view.mixture.inputs, float(view.score[0])
+        inputs, score = self.view.mixture.inputs, view.score[..., 0]
         step = inputs.standardize(view.encoded) - inputs.standardize(self.view.encoded)
         return Counterfactual(
             found=True,
@@ -254,7 +269,7 @@ class _Question:
             after=after,
             distance=float(np.linalg.norm(step)),
             prediction_after=self.goal.answer(score),
-            score_after=score,
+            score_after=self.goal.show(score),
             **self._about(),
         )
 
@@ -271,12 +286,12 @@ class _Question:
         )
 
     def _about(self) -> dict[str, Any]:
-        score = float(self.view.score[0])
+        score = self.view.score[..., 0]
         return {
             "region": self.view.mixture.region_name(self.used),
             "before": self.before,
             "prediction_before": self.goal.answer(score),
-            "score_before": score,
+            "score_before": self.goal.show(score),
             "wanted": self.goal.wanted,
         }
 

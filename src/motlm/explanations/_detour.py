@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ __all__ = ["Detour"]
 
 _STARTS = 12  # points just outside of other localities
 _WAYS = 6  # random directions from a point to them
+_SIDES = 24  # random directions from the center of each of them, where there are several planes
 _OUTSIDE = 1.02  # of a radius
 
 
@@ -44,7 +45,7 @@ class Detour:
         where another model is used.
         """
         starts = [
-            point[free] + 1e-3 * np.sign(self.domain.gradient[free]),
+            point[free] + 1e-3 * np.sign(self.domain.walls(point).sum(axis=0)[free]),
             *self._beside(begin, point, free),
         ]
         best: tuple[float, Array] | None = None
@@ -63,12 +64,10 @@ class Detour:
         made[free] = best[1]
         return made
 
-    def _rules(self, leave: bool) -> list[Callable[[Array], float]]:
+    def _rules(self, leave: bool) -> list[Callable[[Array], Any]]:
         """What must not be negative at a point; the first must be 0 if the domain is a plane."""
         domain, own = self.domain, self.own
-        rules: list[Callable[[Array], float]] = [
-            lambda z: float(domain.gradient @ z) - domain.reach
-        ]
+        rules: list[Callable[[Array], Any]] = [lambda z: domain.gradient @ z - domain.reach]
         if own is None:
             return rules + [_be_outside(one) for one in self.others]
         most = own.radius**2 * (1 - 1e-9)
@@ -76,7 +75,7 @@ class Detour:
         return rules + [_be_outside(one) if leave else _be_nearer(own, one) for one in self.others]
 
     def _solve(
-        self, rules: list[Callable[[Array], float]], start: Array, begin: Array, free: Booleans
+        self, rules: list[Callable[[Array], Any]], start: Array, begin: Array, free: Booleans
     ) -> Array | None:
         """The point that the solver ends at, if it satisfies the rules."""
         kinds = ["eq" if self.domain.equal else "ineq", *["ineq"] * (len(rules) - 1)]
@@ -103,7 +102,7 @@ class Detour:
             return None
         for kind, rule in zip(kinds, rules, strict=True):
             value = rule(solved.x)
-            if not (abs(value) <= 1e-9 if kind == "eq" else value >= -1e-12):
+            if not np.all(abs(value) <= 1e-9 if kind == "eq" else value >= -1e-12):
                 return None
         return np.asarray(solved.x)
 
@@ -114,30 +113,57 @@ class Detour:
         domain = self.domain
         near = [one for one in self.others if one.norm == "euclidean"]
         gaps = [_spread(one, point[one.columns] - one.center, len(point)) for one in near]
+        places = [
+            np.clip(point + step * way, domain.low, domain.high)
+            for way in self._ways(point, gaps, free)
+            for one, gap in zip(near, gaps, strict=True)
+            for step in _crossings(one, gap, way)
+        ]
         made: dict[tuple[float, ...], tuple[bool, float, Array]] = {}
-        for way in self._ways(gaps, free):
-            for one, gap in zip(near, gaps, strict=True):
-                for step in _crossings(one, gap, way):
-                    place = np.clip(point + step * way, domain.low, domain.high)
-                    bad = any(k.squared_distance(place) < k.radius**2 for k in self.others)
-                    bad |= bool(domain.gradient @ place < domain.reach - 1e-9)
-                    cost = float(((place - begin) ** 2).sum())
-                    made[tuple(place.round(6).tolist())] = (bad, cost, place[free])
+        for place in places + self._all_around(begin, near, free):
+            bad = any(k.squared_distance(place) < k.radius**2 for k in self.others)
+            bad |= bool(np.any(domain.gradient @ place < domain.reach - 1e-9))
+            cost = float(((place - begin) ** 2).sum())
+            made[tuple(place.round(6).tolist())] = (bad, cost, place[free])
         best = sorted(made.values(), key=lambda one: one[:2])
         return [place for _, _, place in best[:_STARTS]]
 
-    def _ways(self, gaps: list[Array], free: Booleans) -> list[Array]:
-        """Directions away from centers and at random, along the plane and, in a half-space, as they
-        are.
+    def _all_around(self, begin: Array, near: list[Locus], free: Booleans) -> list[Array]:
+        """Between several planes, which may end before a locality does: points on all sides of the
+        localities, moved between the planes.
         """
-        gradient = np.where(free, self.domain.gradient, 0.0)
-        random = np.random.default_rng(0).standard_normal((_WAYS, len(gradient)))
-        ways = [np.where(free, way, 0.0) for way in (*gaps, *random)]
-        norm2 = float(gradient @ gradient)
-        if norm2 == 0:
+        between = replace(self.domain, radius=np.inf).fix(free, begin)
+        if self.domain.gradient.ndim < 2 or between is None:
             return []
-        flat = [way - gradient * float(gradient @ way) / norm2 for way in ways]
-        return flat if self.domain.equal else flat + ways
+        random = np.random.default_rng(0).standard_normal((_SIDES, len(free)))
+        places = []
+        for one in near:
+            middle = begin.copy()
+            middle[one.columns] = one.center
+            middle = np.where(free, middle, begin)
+            gap = _spread(one, middle[one.columns] - one.center, len(begin))
+            for way in (*np.where(free, random, 0.0), np.where(free, begin - middle, 0.0)):
+                for step in _crossings(one, gap, way):
+                    part = between.nearest((middle + step * way)[free])
+                    if part is not None:
+                        place = begin.copy()
+                        place[free] = part
+                        places.append(place)
+        return places
+
+    def _ways(self, point: Array, gaps: list[Array], free: Booleans) -> list[Array]:
+        """Directions away from centers and at random, along the planes that the point lies on and,
+        in half-spaces, as they are.
+        """
+        random = np.random.default_rng(0).standard_normal((_WAYS, len(free)))
+        ways = [np.where(free, way, 0.0) for way in (*gaps, *random)]
+        flat: list[Array] = []
+        for wall in self.domain.walls(point):
+            gradient = np.where(free, wall, 0.0)
+            norm2 = float(gradient @ gradient)
+            if norm2 > 0:
+                flat += [way - gradient * float(gradient @ way) / norm2 for way in ways]
+        return flat if self.domain.equal or not flat else flat + ways
 
 
 def _spread(locus: Locus, values: Any, n_columns: int) -> Array:
@@ -169,10 +195,10 @@ def _be_nearer(own: Locus, one: Locus) -> Callable[[Array], float]:
     return lambda z: one.squared_distance(z) - own.squared_distance(z) - 1e-9
 
 
-def _hold(rule: Callable[[Array], float], begin: Array, free: Booleans) -> Callable[[Array], float]:
+def _hold(rule: Callable[[Array], Any], begin: Array, free: Booleans) -> Callable[[Array], Any]:
     """A rule for the free columns alone, the others being held where they are."""
 
-    def function(part: Array) -> float:
+    def function(part: Array) -> Any:
         whole = begin.copy()
         whole[free] = part
         return rule(whole)

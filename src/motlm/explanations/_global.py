@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -50,10 +50,15 @@ class Region:
     score, exterior_score, linear_score : float or None
         On its rows: of its own model, of the exterior model, and of one linear model for all rows.
     coef, coef_scale, intercept, intercept_scale, formula
-        Of its linear model, as in `motlm.LocalModel`: they give its score.
+        Of its linear model, as in `motlm.LocalModel`: they give its score. Of several classes coef
+        is (n_classes, n_columns), intercept (n_classes,), and the formula has a line for each.
     base, factors : float, tuple of dict
         Of a model of rates: the rate at the reference, and what it is multiplied by, as in
         `motlm.LocalModel`. Else None, and empty.
+    formulas : dict of str
+        Of three classes or more: that of the score of each, by label; else empty.
+    classes : tuple
+        Their labels.
 
     Examples
     --------
@@ -87,11 +92,17 @@ class Region:
     linear_score: float | None  # on them, of one linear model for all rows, fitted without them
     coef: Array
     coef_scale: Array
-    intercept: float
+    intercept: Any  # float, or (n_classes,)
     intercept_scale: float
     formula: str
     base: float | None = None
     factors: tuple[dict[str, Any], ...] = ()
+    formulas: dict[Any, str] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The labels of several classes, each of which has a score; else empty."""
+        return tuple(self.formulas)
 
     @property
     def n_spoken(self) -> int:
@@ -100,11 +111,15 @@ class Region:
         return self.n_used
 
     def to_dict(self) -> dict[str, Any]:
-        return dict(plain({name: getattr(self, name) for name in self.__dataclass_fields__}))
+        """As plain values; of several classes with `classes` and `formulas`."""
+        content = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        formulas = content.pop("formulas")
+        more = {"classes": self.classes, "formulas": formulas} if formulas else {}
+        return dict(plain({**content, **more}))
 
     def to_frame(self) -> Any:
         """One row for each column: coefficient with its deviation, center and half-width; of a
-        model of rates also its factor.
+        model of rates also its factor, and of several classes the coefficient in each score.
         """
         return table_of(self._rows())
 
@@ -112,7 +127,6 @@ class Region:
         none = [None] * len(self.feature_names)
         columns = zip(
             self.feature_names,
-            self.coef,
             self.coef_scale,
             none if self.center is None else self.center,
             none if self.half_width is None else self.half_width,
@@ -122,18 +136,34 @@ class Region:
         return [
             {
                 "column": name,
-                "coefficient": coef,
+                **self._coefficients("coefficient", "coefficient of {}", j),
                 "deviation": scale,
                 "center": center,
                 "reaches": width,
                 **({"factor": factors.get(name, "")} if factors else {}),
             }
-            for name, coef, scale, center, width in columns
+            for j, (name, scale, center, width) in enumerate(columns)
         ]
 
+    def _coefficients(self, name: str, of_class: str, j: int) -> dict[str, Any]:
+        """The coefficient of a column under a name, or one for each of several classes."""
+        if not self.classes:
+            return {name: self.coef[j]}
+        return {of_class.format(k): self.coef[i, j] for i, k in enumerate(self.classes)}
+
+    def _named_formulas(self) -> dict[str, str]:
+        """The formula by its name in tables: one, or one for each of several classes."""
+        several = {f"formula of {label}": formula for label, formula in self.formulas.items()}
+        return several or {"formula": self.formula}
+
+    def _lines(self) -> list[str]:
+        """The formula, or that of each of several classes, as lines of a text."""
+        several = [f"{label}: {formula}" for label, formula in self.formulas.items()]
+        return several or [self.formula]
+
     def _repr_html_(self) -> str:
-        head = f"<h4>{escape(self.name)}</h4><p><code>{escape(self.formula)}</code></p>"
-        return head + html_table(self._rows())
+        lines = (f"<p><code>{escape(line)}</code></p>" for line in self._lines())
+        return f"<h4>{escape(self.name)}</h4>{''.join(lines)}{html_table(self._rows())}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +243,7 @@ class GlobalExplanation:
                     self.score_name: region.score,
                     f"{self.score_name}, exterior model": region.exterior_score,
                     f"{self.score_name}, one linear model": region.linear_score,
-                    "formula": region.formula,
+                    **region._named_formulas(),
                 }
             )
             for region in self.regions
@@ -224,14 +254,16 @@ class GlobalExplanation:
         return table_of(self.rows())
 
     def coefficients(self) -> Any:
-        """A pandas table: a row for each column, the coefficient of each region."""
-        names = self.regions[0].feature_names
-        return table_of(
-            [
-                {"column": name, **{region.name: region.coef[j] for region in self.regions}}
-                for j, name in enumerate(names)
-            ]
-        ).set_index("column")
+        """A pandas table: a row for each column, the coefficient of each region; of several classes
+        that of each class in each region.
+        """
+        rows: list[dict[str, Any]] = []
+        for j, name in enumerate(self.regions[0].feature_names):
+            row: dict[str, Any] = {"column": name}
+            for one in self.regions:
+                row |= one._coefficients(one.name, f"{one.name}, {{}}", j)
+            rows.append(row)
+        return table_of(rows).set_index("column")
 
     def factors(self) -> Any:
         """A pandas table of a model of rates, the tariff: a row for each column with the reference
@@ -262,7 +294,7 @@ class GlobalExplanation:
                     f" {number(region.exterior_score)}, one linear model"
                     f" {number(region.linear_score)})"
                 )
-            lines += [where, f"    {region.formula}"]
+            lines += [where, *(f"    {line}" for line in region._lines())]
         lines.append(f"local models contradict each other on {self.ambiguous:.1%} of the rows")
         if self.certificate is not None:
             lines.append(self.certificate.headline.sentence)
@@ -354,7 +386,7 @@ def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
     mixture, target = view.mixture, view.mixture.target
     inside, local = view.applicable[i], mixture.models[i]
     locality = local if isinstance(local, Locality) else None
-    own, exterior = (target.answer(view.scores[k, inside]) for k in (i, mixture.n_localities))
+    own, exterior = (target.answer(view.scores[k][..., inside]) for k in (i, mixture.n_localities))
     return Region(
         index=i,
         name=mixture.region_name(i),
@@ -376,6 +408,7 @@ def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
         formula=local.formula(),
         base=None if local.reference is None else local.base,
         factors=() if local.reference is None else tuple(local.factors()),
+        formulas={label: local.of_class(label).formula() for label in local.classes},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..inputs import Group
 from ..tables import item
 from ..targets import Target
 
-__all__ = ["Goal", "Limits"]
+__all__ = ["Conditions", "Goal", "Limits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +129,17 @@ def _level(target: Target, answer: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
+class Conditions:
+    """What the scores of a model have to satisfy: signs . scores >= level for each row of signs, or
+    = level where the model is to meet a prediction.
+    """
+
+    signs: Array  # (n_conditions, n_scores)
+    level: Array  # (n_conditions,)
+    equal: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Goal:
     """The answer that is wanted, as a level for the score to reach."""
 
@@ -137,23 +148,28 @@ class Goal:
     level: float  # nan where no score gives the answer
     up: bool  # whether the score has to rise
 
+    what: ClassVar[str] = "that answer"
+
     @classmethod
-    def of(cls, target: Target, wanted: Any, score: float) -> Goal:
+    def of(cls, target: Target, wanted: Any, score: Array) -> Goal:
         """The label that is wanted, or the other one; or the prediction that is wanted, which
-        larger scores make larger.
+        larger scores make larger. `score` is one number, or one for each of several classes.
         """
         if target.classes is None:
             answer = _number(wanted)
             level = _level(target, answer)
-            return cls(target, answer, level, level > score)
-        if wanted is None:
-            wanted = target.classes[int(score <= 0)]
-        elif wanted not in target.classes:
+            return Goal(target, answer, level, bool(level > score))
+        if wanted is not None and wanted not in target.classes:
             raise InputError(
                 f"target must be one of the labels {target.classes.tolist()}; got {wanted!r}."
             )
+        if np.ndim(score):
+            goal = AnyOther if wanted is None else OneClass
+            return goal(target, item(wanted), 0.0, True, score)
+        if wanted is None:
+            wanted = target.classes[int(score <= 0)]
         level = float(target.level(wanted))
-        return cls(target, item(wanted), level, bool(wanted == target.classes[1]))
+        return Goal(target, item(wanted), level, bool(wanted == target.classes[1]))
 
     @property
     def possible(self) -> bool:
@@ -165,11 +181,20 @@ class Goal:
         """Whether a prediction is to be met, not the border of a label to be passed."""
         return self.target.classes is None
 
-    def answer(self, score: float) -> Any:
-        """What a score answers."""
-        return item(self.target.answer(np.array([score]))[0])
+    def conditions(self) -> list[Conditions]:
+        """Ways to give the answer, any of which will do."""
+        sign = 1.0 if self.up else -1.0
+        return [Conditions(np.array([[sign]]), np.array([sign * self.level]), self.exact)]
 
-    def is_met(self, score: float) -> bool:
+    def answer(self, score: Array) -> Any:
+        """What a score answers."""
+        return item(self.target.answer(np.asarray(score)[..., None])[0])
+
+    def show(self, score: Array) -> Any:
+        """A score as people read it."""
+        return float(score)
+
+    def is_met(self, score: Array) -> bool:
         """Whether a score gives the answer, or more than was wanted of a prediction."""
         if not self.possible:
             return False
@@ -177,4 +202,37 @@ class Goal:
             return bool(self.answer(score) == self.wanted)
         if abs(score - self.level) <= 1e-9 * (1 + abs(self.level)):
             return True
-        return score >= self.level if self.up else score <= self.level
+        return bool(score >= self.level if self.up else score <= self.level)
+
+
+@dataclass(frozen=True, eq=False)
+class OneClass(Goal):
+    """One of several classes, whose score is to be the largest."""
+
+    before: Array  # (n_classes,), scores of the row
+
+    def conditions(self) -> list[Conditions]:
+        """Its score less that of each other class is positive."""
+        labels = np.asarray(self.target.classes)
+        each = np.eye(len(labels))
+        others = labels != self.wanted
+        signs = each[~others] - each[others]
+        return [Conditions(signs, np.zeros(len(signs)), equal=False)]
+
+    def show(self, score: Array) -> Any:
+        return dict(zip(np.asarray(self.target.classes).tolist(), score.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class AnyOther(OneClass):
+    """Any class but that of the row: one of the other scores is to pass the largest."""
+
+    what: ClassVar[str] = "another answer"
+
+    def conditions(self) -> list[Conditions]:
+        each, own = np.eye(len(self.before)), int(self.before.argmax())
+        rows = np.delete(each - each[own], own, axis=0)
+        return [Conditions(row[None], np.zeros(1), equal=False) for row in rows]
+
+    def is_met(self, score: Array) -> bool:
+        return bool(self.answer(score) != self.answer(self.before))

@@ -7,191 +7,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from .._renamed import warn_of
 from .._typing import AnyArray, Array, Booleans, Integers
-from ..mixture import View, mixture_of
-from ..tables import (
-    Entry,
-    html_table,
-    item,
-    number,
-    one_row,
-    plain,
-    table_of,
-    values_of,
-)
+from ..mixture import Mixture, View, mixture_of
+from ..tables import Entry, item, one_row, table_of, values_of
 from ._contributions import nearest_rows, split_scores
+from ._row import ClassScore, RowExplanation
 
-__all__ = ["LocalExplanation", "RowExplanation", "explain_local"]
-
-
-@dataclass(frozen=True, eq=False)
-class RowExplanation:
-    """Why the model answers what it answers for one row.
-
-    For a classifier a score is a linear score, positive for the second label; for a regressor it is
-    the prediction, or its logarithm with a log link. Contributions add up to the score; of a model
-    of rates their exponentials are factors, and texts show these.
-
-    Attributes
-    ----------
-    row : int
-        Its place in the table.
-    values : dict
-        Of each feature.
-    prediction, score
-        The answer, and the score behind it.
-    model_used, model_name : int, str
-        Index of the model used (that of its locality, n for the exterior, -1 for several), and its
-        name.
-    reason : str
-        Why it is used.
-    models : tuple of dict
-        Of each locality and of the exterior: whether it applies, distance, radius, depth (distance
-        / radius), membership, score and answer.
-    contradicted : bool
-        Whether applicable models contradict each other.
-    reference, base : str, float
-        What contributions are relative to, and the score there.
-    contributions : dict of float
-        By feature; ``base`` plus their sum is the score, not always the prediction.
-    score_label : str
-        What a score is called: "score", or "prediction" where it is the prediction.
-    link : str
-        From score to prediction: "sign", "identity" or "log".
-    factors : dict of float
-        Of a model of rates, by feature: the prediction is ``exp(base)`` times all of them. Else
-        empty.
-    neighbors : tuple of dict
-        The nearest training rows for which the same model is used, if `explain_local` was given
-        X_train.
-
-    Examples
-    --------
-    >>> from motlm import LocalMixtureRegressor
-    >>> from motlm.datasets import make_reg_case1
-    >>> from motlm.explanations import explain_local
-    >>> X, y = make_reg_case1(300, random_state=0)
-    >>> model = LocalMixtureRegressor(
-    ...     points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0
-    ... ).fit(X, y)
-    >>> print(explain_local(model, [[0.5]])[0])  # doctest: +ELLIPSIS
-    row 0: 0.2..., decided by locality 0 (no other locality contains the row)
-        locality 0 gives 0.2...
-        ... at the center of locality 0
-        +0.2... x0 = 0.5
-        = 0.2...
-    """
-
-    row: int
-    values: dict[str, Any]
-    prediction: Any
-    score: float
-    model_used: int  # index of its locality; n for the exterior, -1 for several
-    model_name: str
-    reason: str
-    models: tuple[dict[str, Any], ...]  # one for each locality and the exterior
-    contradicted: bool
-    reference: str  # what contributions are relative to
-    base: float  # score there
-    contributions: dict[str, float]  # by feature; they add up to score - base
-    neighbors: tuple[dict[str, Any], ...]
-    score_label: str = "score"
-    link: str = "identity"
-
-    @property
-    def factors(self) -> dict[str, float]:
-        """By feature, of a model of rates; else empty."""
-        if self.link != "log":
-            return {}
-        return {name: _exp(value) for name, value in self.contributions.items()}
-
-    @property
-    def speaker(self) -> int:
-        """Deprecated: `model_used`."""
-        warn_of("RowExplanation.speaker", "model_used")
-        return self.model_used
-
-    @property
-    def speaker_name(self) -> str:
-        """Deprecated: `model_name`."""
-        warn_of("RowExplanation.speaker_name", "model_name")
-        return self.model_name
-
-    @property
-    def neighbours(self) -> tuple[dict[str, Any], ...]:
-        """Deprecated: `neighbors`."""
-        warn_of("RowExplanation.neighbours", "neighbors")
-        return self.neighbors
-
-    def to_dict(self) -> dict[str, Any]:
-        return dict(plain({name: getattr(self, name) for name in self.__dataclass_fields__}))
-
-    def to_frame(self) -> Any:
-        """A pandas table of the contributions, the largest first."""
-        return table_of(self._rows())
-
-    def _rows(self) -> list[dict[str, Any]]:
-        order = sorted(self.contributions, key=lambda name: -abs(self.contributions[name]))
-        factors = self.factors
-        return [
-            {
-                "feature": name,
-                "value": self.values[name],
-                "contribution": self.contributions[name],
-                **({"factor": factors[name]} if factors else {}),
-            }
-            for name in order
-        ]
-
-    @property
-    def decided_by(self) -> str:
-        """`model_name` in a sentence: "locality 0", or "the exterior model"."""
-        return _in_a_sentence(self.model_name)
-
-    @property
-    def _headline(self) -> str:
-        decided = f"decided by {self.decided_by} ({self.reason})"
-        return f"row {self.row}: {number(self.prediction)}, {decided}"
-
-    def __str__(self) -> str:
-        lines = [self._headline]
-        lines += [f"    {self._gives(one)}" for one in self.models if one["applies"]]
-        if self.contradicted:
-            lines.append("    applicable models contradict each other")
-        lines.append(f"    {number(self._shown(self.base))} at {self.reference}")
-        lines += [f"    {_term(one)}" for one in self._rows() if one["contribution"] != 0.0]
-        same = self.link == "log" or self.prediction == self.score
-        end = "" if same else f", the {self.score_label}"
-        lines.append(f"    = {number(self._shown(self.score))}{end}")
-        return "\n".join(lines)
-
-    def _shown(self, score: float) -> float:
-        """A score as texts show it: of rates, the rate."""
-        return _exp(score) if self.link == "log" else score
-
-    def _gives(self, model: Mapping[str, Any]) -> str:
-        """What a model that applies gives: its answer, and the score if texts show that."""
-        text = f"{_in_a_sentence(model['model'])} gives {number(model['answer'])}"
-        if self.link == "log" or model["answer"] == model["score"]:
-            return text
-        return f"{text} (score {number(model['score'])})"
-
-    def _repr_html_(self) -> str:
-        warning = (
-            "<p><b>Applicable models contradict each other.</b></p>" if self.contradicted else ""
-        )
-        label = "prediction" if self.link == "log" else self.score_label
-        return (
-            f"<p>{escape(self._headline)}</p>{warning}{html_table(list(self.models))}"
-            f"<p>{escape(label.capitalize())} {escape(number(self._shown(self.base)))} at"
-            f" {escape(self.reference)}, and</p>{html_table(self._rows())}"
-        )
+__all__ = ["LocalExplanation", "explain_local"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +33,10 @@ class LocalExplanation:
         The values of each feature.
     prediction, score, base : ndarray, (n_rows,)
         The answer for each row, the score behind it, and the score at the place that contributions
-        are relative to.
+        are relative to. Of several classes scores and bases are (n_rows, n_classes).
     contributions : ndarray, (n_rows, n_features)
+        Of several classes (n_rows, n_classes, n_features); with the bases they add up to the
+        scores.
     view : View
         Distances, memberships, scores of all models and the model used, as `Mixture.view` gives
         them.
@@ -237,12 +66,22 @@ class LocalExplanation:
     (5, (5, 2))
     >>> list(explanation.to_frame().columns[:3])
     ['prediction', 'score', 'model']
+
+    Of three classes or more each has a score, to which the features contribute:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LocalMixtureClassifier(0, inverse_temperature=2, random_state=0).fit(X, y)
+    >>> explanation = explain_local(model, X[:5])
+    >>> explanation.score.shape, explanation.contributions.shape
+    ((5, 3), (5, 3, 4))
     """
 
     feature_names: tuple[str, ...]
     values: dict[str, AnyArray]
-    base: Array  # (n_rows,)
-    contributions: Array  # (n_rows, n_features), of the user's own columns
+    base: Array  # (n_rows,), or (n_rows, n_classes)
+    # of the user's own columns: (n_rows, n_features), or (n_rows, n_classes, n_features)
+    contributions: Array
     view: View
     reference: tuple[str, ...]  # for each model; the last is for several together
     nearest: Integers | None  # (n_rows, n_neighbors), of the training rows; -1: there are no more
@@ -255,8 +94,8 @@ class LocalExplanation:
 
     @property
     def score(self) -> Array:
-        """(n_rows,): the score behind each answer."""
-        return self.view.score
+        """(n_rows,): the score behind each answer; (n_rows, n_classes) of several classes."""
+        return self.view.score.T
 
     @cached_property
     def contradicted(self) -> Booleans:
@@ -291,30 +130,59 @@ class LocalExplanation:
         row = range(len(self))[row]
         view, mixture = self.view, self.view.mixture
         used, n = int(view.used[row]), mixture.n_localities
-        contributions = zip(self.feature_names, self.contributions[row].tolist(), strict=True)
+        answer = item(self.prediction[row])
+        parts = self._class_scores(row, answer)
         return RowExplanation(
             row=row,
             values={name: item(column[row]) for name, column in self.values.items()},
-            prediction=item(self.prediction[row]),
-            score=float(self.score[row]),
+            prediction=answer,
+            score=parts[answer].score,
             model_used=used,
             model_name=mixture.region_name(used),
             reason=_reason(int(view.member[:, row].sum()), used, n),
             models=tuple(self._model(i, row) for i in range(n + 1)),
             contradicted=bool(self.contradicted[row]),
             reference=self.reference[used],
-            base=float(self.base[row]),
-            contributions=dict(contributions),
+            base=parts[answer].base,
+            contributions=dict(parts[answer].contributions),
             neighbors=self._neighbors(row),
             score_label=mixture.target.score_label,
             link=mixture.target.describe().link,
+            by_class=parts if self._labels else {},
         )
+
+    @property
+    def _labels(self) -> list[Any]:
+        """Those of several classes, each of which has a score; none where there is one score."""
+        several = self.score.ndim > 1 and self.classes is not None
+        return list(self.classes.tolist()) if several else []  # type: ignore[union-attr]
+
+    @cached_property
+    def _probabilities(self) -> Array:
+        """(n_rows, n_scores), nan where there is one score."""
+        return self.view.probabilities if self._labels else np.full((len(self), 1), np.nan)
+
+    def _class_scores(self, row: int, answer: Any) -> dict[Any, ClassScore]:
+        """Of each of several classes, or of the answer by its one score."""
+        scores, bases = np.atleast_1d(self.score[row]), np.atleast_1d(self.base[row])
+        columns = np.atleast_2d(self.contributions[row]).tolist()
+        return {
+            label: ClassScore(
+                score=float(scores[k]),
+                probability=float(self._probabilities[row, k]),
+                base=float(bases[k]),
+                contributions=dict(zip(self.feature_names, columns[k], strict=True)),
+            )
+            for k, label in enumerate(self._labels or [answer])
+        }
 
     def _model(self, i: int, row: int) -> Entry:
         """What one model gives for a row."""
         view, mixture = self.view, self.view.mixture
         local = i < mixture.n_localities
-        score = view.scores[i, row]
+        scores = view.scores[i, ..., row]
+        answer = item(mixture.target.answer(scores[..., None])[0])
+        by_label = dict(zip(self._labels, np.atleast_1d(scores).tolist(), strict=False))
         return Entry(
             {
                 "model": mixture.region_name(i),
@@ -323,8 +191,9 @@ class LocalExplanation:
                 "radius": float(self.radius[i]) if local else None,
                 "depth": self._depth(i, row),
                 "membership": float(view.membership[i, row]) if local else None,
-                "score": float(score),
-                "answer": item(mixture.target.answer(np.array([score]))[0]),
+                "score": by_label[answer] if by_label else float(scores),
+                "answer": answer,
+                **({"scores": by_label} if by_label else {}),
             }
         )
 
@@ -342,23 +211,30 @@ class LocalExplanation:
 
     def to_frame(self) -> Any:
         """A pandas table, one line for each row: the answer, the model used, how deep inside its
-        locality the row lies, and the contributions.
+        locality the row lies, and the contributions; of several classes those to the score of the
+        answer first, and then score, probability, base and contributions of each.
         """
         view, lines = self.view, []
         for row in range(len(self)):
             used = int(view.used[row])
             local = 0 <= used < len(self.radius)
-            contributions = zip(self.feature_names, self.contributions[row].tolist(), strict=True)
+            answer = item(self.prediction[row])
+            parts = self._class_scores(row, answer)
             lines.append(
                 {
-                    "prediction": item(self.prediction[row]),
-                    "score": float(self.score[row]),
+                    "prediction": answer,
+                    "score": parts[answer].score,
                     "model": view.mixture.region_name(used),
                     "depth": self._depth(used, row),
                     "membership": float(view.membership[used, row]) if local else None,
                     "contradicted": bool(self.contradicted[row]),
-                    "base": float(self.base[row]),
-                    **{f"contribution of {name}": value for name, value in contributions},
+                    "base": parts[answer].base,
+                    **_columns(parts[answer]),
+                    **{
+                        f"{name} {link} {label}": value
+                        for label in self._labels
+                        for name, link, value in _of_class(parts[label])
+                    },
                 }
             )
         return table_of(lines)
@@ -388,7 +264,9 @@ def explain_local(
     The score is explained relative to the center of the locality used (of the exterior model: the
     average training row): the score there, plus coefficient times distance from it for each column,
     is the score (whose exponential is the prediction, with a log link). Columns that encode one
-    feature are added up.
+    feature are added up. Of three classes or more this is so for the score of each, and the answer
+    is the class of the largest: see `RowExplanation.by_class`, and `RowExplanation.against` for
+    why it is one class and not another.
 
     Parameters
     ----------
@@ -443,7 +321,7 @@ def explain_local(
         feature_names=mixture.inputs.columns.names,
         values=values_of(mixture, X),
         base=base,
-        contributions=mixture.inputs.contributions(parts),
+        contributions=_gather(mixture, parts),
         view=view,
         reference=(
             *(f"the center of locality {i}" for i in range(mixture.n_localities)),
@@ -455,6 +333,24 @@ def explain_local(
     )
 
 
+def _gather(mixture: Mixture, parts: Array) -> Array:
+    """What the user's own columns add, from what their encoded columns add."""
+    rows = mixture.inputs.contributions(parts.reshape(-1, parts.shape[-1]))
+    return rows.reshape(*parts.shape[:-1], -1)
+
+
+def _columns(part: ClassScore) -> dict[str, float]:
+    """Contributions, as columns of a table."""
+    return {f"contribution of {name}": value for name, value in part.contributions.items()}
+
+
+def _of_class(part: ClassScore) -> Iterator[tuple[str, str, float]]:
+    """Score, probability, base and contributions of a class, as columns of a table."""
+    yield from (("score", "of", part.score), ("probability", "of", part.probability))
+    yield "base", "of", part.base
+    yield from ((name, "to", value) for name, value in _columns(part).items())
+
+
 def _reason(containing: int, used: int, n: int) -> str:
     if used < 0:
         return "several localities contain the row; the mean of their scores is used"
@@ -463,20 +359,3 @@ def _reason(containing: int, used: int, n: int) -> str:
     if containing == 1:
         return "no other locality contains the row"
     return f"its center is the nearest of the {containing} localities that contain the row"
-
-
-def _in_a_sentence(name: str) -> str:
-    return "the exterior model" if name == "exterior" else name
-
-
-def _term(entry: Mapping[str, Any]) -> str:
-    """What a feature adds to the score, or multiplies the rate by."""
-    value = f"{entry['feature']} = {number(entry['value'])}"
-    if "factor" in entry:
-        return f"x {number(entry['factor'])} for {value}"
-    return f"{entry['contribution']:+.4g} {value}"
-
-
-def _exp(value: float) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.exp(value))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -13,7 +14,6 @@ from .._typing import Array, Booleans
 __all__ = ["Domain"]
 
 _HAIR = 1e-9  # of a radius: so much inside, so that rounding does not put a point outside
-_LARGEST = 1e16  # multiplier at which no point of half-space and box is in the ellipsoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Domain:
     """
 
     gradient: Array  # (n_columns,), as all arrays here
-    reach: float
+    reach: Any  # float, or (n_planes,) of several planes
     equal: bool  # whether it is a plane, not a half-space
     low: Array
     high: Array
@@ -32,22 +32,29 @@ class Domain:
     weight: Array
     radius: float
 
-    def fix(self, free: Booleans, at: Array) -> Domain | None:
+    # multiplier of the ellipsoid at which it and the others do not meet
+    largest: ClassVar[float] = 1e16
+
+    def fix(self, free: Booleans, at: Array) -> Self | None:
         """In the free columns alone, the others being held there; None if nothing is left."""
         fixed = ~free
         room = self.radius**2 - float(self.weight[fixed] @ (at - self.center)[fixed] ** 2)
         if room < 0:
             return None
-        return Domain(
-            self.gradient[free],
-            self.reach - float(self.gradient[fixed] @ at[fixed]),
-            self.equal,
-            self.low[free],
-            self.high[free],
-            self.center[free],
-            self.weight[free],
-            float(np.sqrt(room)),
+        return replace(
+            self,
+            gradient=self.gradient[..., free],
+            reach=self.reach - self.gradient[..., fixed] @ at[fixed],
+            low=self.low[free],
+            high=self.high[free],
+            center=self.center[free],
+            weight=self.weight[free],
+            radius=float(np.sqrt(room)),
         )
+
+    def walls(self, point: Array) -> Array:
+        """(n_walls, n_columns): the gradients of the planes that a point lies on."""
+        return self.gradient[None]
 
     def nearest(self, start: Array) -> Array | None:
         """The point of the domain that is nearest to the start; None if the domain is empty."""
@@ -56,7 +63,7 @@ class Domain:
         if self._is_ball():
             return self._nearest_in_ball(start)
         point = self._penalize(start, 0.0)
-        if self._distance(point) <= self.radius:
+        if point is None or self._distance(point) <= self.radius:
             return point
         multiplier = self._multiplier(start)
         return None if multiplier is None else self._penalize(start, multiplier)
@@ -106,28 +113,33 @@ class Domain:
 
         def excess(multiplier: float) -> float:
             point = self._penalize(start, multiplier)
-            return self._distance(point) - self.radius * (1.0 - _HAIR)
+            away = np.inf if point is None else self._distance(point)
+            return away - self.radius * (1.0 - _HAIR)
 
         low, high = 0.0, 1.0
-        while excess(high) > 0:
-            if high > _LARGEST:
+        while (beyond := excess(high)) > 0:
+            if high > self.largest or np.isinf(beyond):
                 return None
             low, high = high, 16.0 * high
         return float(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
 
-    def _penalize(self, start: Array, multiplier: float) -> Array:
+    def _penalize(self, start: Array, multiplier: float) -> Array | None:
         """The point of half-space and box with the least |z - start|^2 + mu sum weight (z - c)^2.
 
         That is sum k (z - m)^2 up to a constant, with curvatures k = 1 + mu weight and a point m
         between start and center in each column.
         """
-        pull = multiplier * self.weight
-        curvature = 1.0 + pull
-        middle = start + pull / curvature * (self.center - start)
+        curvature, middle = self._pull(start, multiplier)
         point = np.clip(middle, self.low, self.high)
         if not self.equal and self.gradient @ point >= self.reach:
             return np.asarray(point)
         return self._on_plane(middle, curvature)
+
+    def _pull(self, start: Array, multiplier: float) -> tuple[Array, Array]:
+        """Those curvatures, and that point."""
+        pull = multiplier * self.weight
+        curvature = 1.0 + pull
+        return curvature, start + pull / curvature * (self.center - start)
 
     def _on_plane(self, middle: Array, curvature: Array) -> Array:
         """clip(middle + t gradient / curvature) on the plane: t from the sorted corners, at which a

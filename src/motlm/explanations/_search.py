@@ -15,8 +15,9 @@ from .._typing import Array, Booleans
 from ..inputs import Group
 from ..mixture import Mixture
 from ._detour import Detour
-from ._limits import Goal, Limits
+from ._limits import Conditions, Limits
 from ._projection import Domain
+from ._wedge import Wedge
 
 __all__ = ["Found", "Search"]
 
@@ -56,29 +57,31 @@ class Search:
         mixture: Mixture,
         row: Array,
         used: int,
-        goal: Goal,
+        conditions: Conditions,
         limits: Limits,
         accept: Callable[[Array], bool],
     ) -> Search:
         routine = mixture.routine()
         origin, factor = routine.origin, routine.factor
-        # of the score in the units of the target, in which the goal's level is
-        gradient = routine.coef[used] * mixture.target.scale
-        offset = float(mixture.target.in_units(routine.intercept[used : used + 1])[0])
-        margin = 0.0
-        if not goal.exact:
-            start = np.abs((row - origin) * factor)
-            margin = _BEYOND * (abs(offset) + float(np.abs(gradient) @ (start + 1.0)))
-        sign = 1.0 if goal.up else -1.0
+        # of scores in the units of the target, in which the levels are
+        slopes = np.atleast_2d(routine.coef[used] * mixture.target.scale)
+        offsets = np.atleast_1d(mixture.target.in_units(routine.intercept[used : used + 1])[0])
+        signs, margin = conditions.signs, 0.0
+        if not conditions.equal:
+            start = np.abs((row - origin) * factor) + 1.0
+            terms = np.array([float(np.abs(slope) @ start) for slope in slopes])
+            margin = _BEYOND * (np.abs(signs) @ (np.abs(offsets) + terms))
+        gradient, reach = signs @ slopes, conditions.level - signs @ offsets + margin
         center, weight, radius = np.zeros(len(row)), np.zeros(len(row)), np.inf
         if used < len(routine.loci):
             locus = routine.loci[used]
             center[locus.columns], radius = locus.center, locus.radius
             weight[locus.columns] = 1.0 if locus.weight is None else locus.weight
-        domain = Domain(
-            gradient=sign * gradient,
-            reach=sign * (goal.level - offset) + margin,
-            equal=goal.exact and not limits.whole,
+        one = len(gradient) == 1
+        domain = (Domain if one else Wedge)(
+            gradient=gradient[0] if one else gradient,
+            reach=float(reach[0]) if one else reach,
+            equal=conditions.equal and not limits.whole,
             low=_standardize(limits.low, origin, factor),
             high=_standardize(limits.high, origin, factor),
             center=center,
@@ -93,10 +96,19 @@ class Search:
         """(n_encoded,): columns of numbers that may change, and matter."""
         return np.asarray(self.limits.numeric & (self.factor > 0))
 
-    def best(self) -> Found:
-        """The nearest row that has the answer, over all changes of a few categories."""
+    @property
+    def gap(self) -> float:
+        """The distance of the row from the first of the planes, as if nothing were in the way."""
+        gradient = np.atleast_2d(self.domain.gradient)[0]
+        lack = float(np.atleast_1d(self.domain.reach)[0] - gradient @ self._begin(self.row))
+        return lack / max(float(np.linalg.norm(gradient)), float(np.finfo(float).tiny))
+
+    def best(self, found: Found) -> Found:
+        """The nearest row that has the answer, over all changes of a few categories; or what was
+        found so far, if that is nearer.
+        """
         choices = list(islice(self._choices(), _CHOICES + 1))
-        found = Found(exact=len(choices) <= _CHOICES)
+        found = replace(found, exact=found.exact and len(choices) <= _CHOICES)
         for paid, changed in sorted(choices, key=lambda choice: choice[0]):
             if paid >= found.cost:
                 break  # they come in order of what they cost
@@ -105,7 +117,7 @@ class Search:
 
     def _improve(self, found: Found, paid: float, changed: Array) -> Found:
         """With the nearest row that has these categories, if it is nearer."""
-        begin = (changed - self.origin) * self.factor
+        begin = self._begin(changed)
         point, proved = self._nearest(begin, found.cost - paid)
         found = replace(found, exact=found.exact and proved)
         if point is None:
@@ -123,6 +135,10 @@ class Search:
                 return found
         cost = paid + float(((point - begin) ** 2).sum())
         return found if cost >= found.cost else replace(found, row=row, cost=cost)
+
+    def _begin(self, row: Array) -> Array:
+        """An encoded row, standardized; 0 in columns that are ignored."""
+        return (row - self.origin) * self.factor
 
     def _row(self, changed: Array, begin: Array, point: Array) -> Array:
         """Back to the user's units; what did not move keeps its digits."""

@@ -19,10 +19,12 @@ _NORMS = ("euclidean", "manhattan", "chebyshev", "quadratic")
 
 def to_onnx(model: Any) -> Any:
     """An ONNX model of columns of numbers: input X, (rows, columns) of doubles; outputs `score`,
-    and for a classifier `label`, 0 or 1 for the two classes in order.
+    and for a classifier `label`, the index of the class: 0 for the first of `classes_`.
 
-    For a classifier `score` is the linear score, positive for the second class. Else it is the
-    prediction, as `predict` gives it: with a log link, the exponential of the linear score.
+    For a classifier of two classes `score` is the linear score, positive for the second class; of
+    several it is (rows, classes), and the largest decides. With the log loss, the logistic function
+    or the softmax of it is what `predict_proba` gives. Else `score` is the prediction, as `predict`
+    gives it: with a log link, the exponential of the linear score.
 
     Parameters
     ----------
@@ -44,9 +46,10 @@ def to_onnx(model: Any) -> Any:
     routine = routine_of(model, _NORMS, "ONNX")
     graph, double = _Graph(), TensorProto.DOUBLE
     flat = graph.node("Squeeze", _score(routine, graph), graph.axis(1))
-    outputs = [helper.make_tensor_value_info("score", double, [None])]
+    shape = [None, *routine.intercept.shape[1:]]
+    outputs = [helper.make_tensor_value_info("score", double, shape)]
     _answer(routine.answer, flat, graph)
-    if routine.answer.link == "sign":
+    if routine.answer.classes is not None:
         outputs.append(helper.make_tensor_value_info("label", TensorProto.INT64, [None]))
     inputs = [helper.make_tensor_value_info("X", double, [None, len(routine.groups)])]
     made = helper.make_model(
@@ -85,13 +88,17 @@ class _Graph:
 
 
 def _answer(answer: Answer, flat: str, graph: _Graph) -> None:
-    """The outputs, from scores of (rows,)."""
+    """The outputs, from scores of (rows,), or (rows, classes)."""
     from onnx import TensorProto
 
     if answer.link == "sign":
         graph.node("Identity", flat, output="score")
         positive = graph.node("Greater", flat, graph.constant(0.0))
         graph.node("Cast", positive, output="label", to=TensorProto.INT64)
+        return
+    if answer.link == "largest":
+        graph.node("Identity", flat, output="score")
+        graph.node("ArgMax", flat, output="label", axis=1, keepdims=0)  # the first of equal ones
         return
     scaled = graph.node("Mul", flat, graph.constant(answer.scale))
     if answer.link == "identity":
@@ -102,24 +109,34 @@ def _answer(answer: Answer, flat: str, graph: _Graph) -> None:
 
 
 def _score(routine: Routine, graph: _Graph) -> str:
-    """The score of the answer, (rows, 1)."""
-    used, n = routine.used, len(routine.loci)
+    """The score of the answer, (rows, 1); of several classes, (rows, 1, classes)."""
+    used, n, classes = routine.used, len(routine.loci), routine.intercept.shape[1:]
     place = {int(j): k for k, j in enumerate(used)}
     factor = routine.factor[used]
     chosen = graph.node("Gather", "X", graph.constant(used, np.int64), axis=1)
     shifted = graph.node("Sub", chosen, graph.constant(routine.origin[used]))
     # the factor stands in the coefficients: a product with one number before MatMul, ONNX Runtime
     # would turn into a float32
-    coef = graph.constant((routine.coef[:, used] * factor).T)
-    products = graph.node("MatMul", shifted, coef)
-    scores = graph.node("Add", products, graph.constant(routine.intercept))  # (rows, n + 1)
+    intercept = routine.intercept.ravel()
+    coef = (routine.coef[..., used] * factor).reshape(len(intercept), len(used))
+    products = graph.node("MatMul", shifted, graph.constant(coef.T))
+    scores = graph.node("Add", products, graph.constant(intercept))
+    if classes:  # (rows, n + 1, classes), else (rows, n + 1)
+        scores = graph.node("Reshape", scores, graph.constant([0, n + 1, *classes], np.int64))
     if n == 0:
         return scores
     z = graph.node("Mul", shifted, graph.constant(factor))
     away = graph.node("Concat", *(_distance(one, z, place, graph) for one in routine.loci), axis=1)
-    inside = graph.node("LessOrEqual", away, graph.constant(routine.radius))  # (rows, n)
-    choose = _nearest if routine.overlap == "nearest" else _mean
-    return choose(scores, away, inside, n, graph)
+    radius = routine.radius
+    if classes:  # (rows, n, 1), else (rows, n)
+        away, radius = graph.node("Unsqueeze", away, graph.axis(2)), radius[:, None]
+    inside = graph.node("LessOrEqual", away, graph.constant(radius))
+    if routine.overlap == "mean":
+        return _mean(scores, inside, n, graph)
+    chosen = _nearest(away, inside, n, graph)
+    if classes:
+        chosen = graph.node("Expand", chosen, graph.constant([1, 1, *classes], np.int64))
+    return graph.node("GatherElements", scores, chosen, axis=1)
 
 
 def _distance(locus: Locus, z: str, place: dict[int, int], graph: _Graph) -> str:
@@ -141,18 +158,17 @@ def _distance(locus: Locus, z: str, place: dict[int, int], graph: _Graph) -> str
     return graph.node("Sqrt", total) if locus.norm in ("euclidean", "quadratic") else total
 
 
-def _nearest(scores: str, away: str, inside: str, n: int, graph: _Graph) -> str:
-    """The score of the nearest locality that contains a row, or of the exterior."""
+def _nearest(away: str, inside: str, n: int, graph: _Graph) -> str:
+    """The index of the nearest locality that contains a row, or n, of the exterior."""
     infinity = graph.constant(np.inf)
     reached = graph.node("Where", inside, away, infinity)
     nearest = graph.node("ArgMin", reached, axis=1, keepdims=1)
     least = graph.node("ReduceMin", reached, graph.axis(1), keepdims=1)
     some = graph.node("Less", least, infinity)
-    used = graph.node("Where", some, nearest, graph.constant([[n]], np.int64))
-    return graph.node("GatherElements", scores, used, axis=1)
+    return graph.node("Where", some, nearest, graph.constant([[n]], np.int64))
 
 
-def _mean(scores: str, away: str, inside: str, n: int, graph: _Graph) -> str:
+def _mean(scores: str, inside: str, n: int, graph: _Graph) -> str:
     """The mean score of the localities that contain a row, or the score of the exterior."""
     from onnx import TensorProto
 

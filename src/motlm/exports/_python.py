@@ -33,6 +33,17 @@ _QUADRATIC = (
     "max(0.0, sum(a * sum(m * b for m, b in zip(row, gap)) for a, row in zip(gap, {matrix})))"
     " ** 0.5"
 )
+_ONE_SCORE = (
+    "scores = [intercepts[i] + sum(a * b for a, b in zip(coefs[i], x)) for i in used]",
+    "score = sum(scores) / len(scores)",
+)
+_SCORES = (  # one for each class
+    "scores = [",
+    "    [b + sum(a * c for a, c in zip(coef, x)) for coef, b in zip(coefs[i], intercepts[i])]",
+    "    for i in used",
+    "]",
+    "score = [sum(one) / len(one) for one in zip(*scores)]",
+)
 
 
 def to_python(model: Any, name: str = "predict") -> str:
@@ -64,15 +75,14 @@ def to_python(model: Any, name: str = "predict") -> str:
         body += _distance(locus, place)
     body += [
         f"radii = {_floats(routine.radius)}",
-        f"coefs = {_floats(routine.coef[:, routine.used])}",
+        f"coefs = {_floats(routine.coef[..., routine.used])}",
         f"intercepts = {_floats(routine.intercept)}",
         "inside = [i for i, radius in enumerate(radii) if away[i] <= radius]",
         {
             "nearest": "used = [min(inside, key=lambda i: away[i])] if inside else [len(radii)]",
             "mean": "used = inside or [len(radii)]",
         }[routine.overlap],
-        "scores = [intercepts[i] + sum(a * b for a, b in zip(coefs[i], x)) for i in used]",
-        "score = sum(scores) / len(scores)",
+        *(_ONE_SCORE if routine.intercept.ndim == 1 else _SCORES),
         *_answer(routine.answer),
     ]
     head = [
@@ -129,8 +139,14 @@ def _distance(locus: Locus, place: dict[int, int]) -> list[str]:
 
 
 def _answer(answer: Answer) -> list[str]:
-    if answer.link == "sign" and answer.classes is not None:
-        return [f"return {answer.classes[1]!r} if score > 0 else {answer.classes[0]!r}"]
+    # a scalar of numpy, as an array of objects may hold, would need numpy
+    classes = tuple(
+        one.item() if isinstance(one, np.generic) else one for one in answer.classes or ()
+    )
+    if answer.link == "sign":
+        return [f"return {classes[1]!r} if score > 0 else {classes[0]!r}"]
+    if answer.link == "largest":
+        return [f"return {classes!r}[score.index(max(score))]"]
     value = f"score * {_float(answer.scale)} + {_float(answer.center)}"
     if answer.link == "identity":
         return [f"return {value}"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Array
 from ..errors import ExportError
 from ..geometry import Locus
 from ..inputs import Group
@@ -23,8 +24,9 @@ _NORMS = ("euclidean", "manhattan", "quadratic")
 
 def to_sql(model: Any, dialect: str = "ansi") -> str:
     """One SQL expression of the table's columns whose value is the prediction; NULL where a column
-    is NULL, or holds a category that the model refuses. With a log link it calls EXP, which SQLite
-    has from version 3.35 on, if it was built with the functions of mathematics.
+    is NULL, or holds a category that the model refuses. Of several classes, any two are compared,
+    so that the length grows with the square of their number. With a log link it calls EXP, which
+    SQLite has from version 3.35 on, if it was built with the functions of mathematics.
 
     Parameters
     ----------
@@ -46,14 +48,18 @@ def to_sql(model: Any, dialect: str = "ansi") -> str:
     """
     writer = _Writer(routine_of(model, _NORMS, "SQL"), dialect_of(dialect))
     text = writer.expression()
-    if len(text) > LONGEST:
+    _check_length(len(text))
+    return text
+
+
+def _check_length(length: int, bound: str = "") -> None:
+    if length > LONGEST:
         raise ExportError(
-            f"the expression would have {len(text)} characters, more than the {LONGEST} that"
-            " databases take: the model has too many columns or categories for its number of"
-            " localities.",
+            f"the expression would have {bound}{length} characters, more than the {LONGEST} that"
+            " databases take: the model has too many columns, categories or labels for its number"
+            " of localities.",
             "Use to_python or to_onnx, or fewer localities.",
         )
-    return text
 
 
 @dataclass(frozen=True)
@@ -146,20 +152,80 @@ class _Writer:
         reach = routine.radius * np.abs(routine.radius) if squared else routine.radius
         return distances, [self.dialect.real(value) for value in reach]
 
+    def _linear(self, coef: Array, intercept: float, z: dict[int, str]) -> str:
+        real = self.dialect.real
+        terms = [f"{real(coef[j])} * {z[int(j)]}" for j in np.flatnonzero(coef)]
+        return "(" + " + ".join([real(intercept), *terms]) + ")"
+
     def _score(self) -> str:
         """The score of the answer."""
-        routine, real, z = self.routine, self.dialect.real, self._standardize()
-        scores = []
-        for coef, intercept in zip(routine.coef, routine.intercept, strict=True):
-            terms = [f"{real(coef[j])} * {z[int(j)]}" for j in np.flatnonzero(coef)]
-            scores.append("(" + " + ".join([real(intercept), *terms]) + ")")
+        routine, z = self.routine, self._standardize()
+        scores = [
+            self._linear(coef, intercept, z)
+            for coef, intercept in zip(routine.coef, routine.intercept, strict=True)
+        ]
         away, reach = self._distances(z)
         if not away:
             return scores[0]
         choose = _nearest if routine.overlap == "nearest" or len(away) == 1 else _mean
         return choose(scores, away, reach)
 
+    def _leads(self, coef: Array, intercept: Array, z: dict[int, str]) -> list[list[str]]:
+        """Of one model, by how much the score of each class exceeds that of each later one."""
+        count = len(intercept)
+        return [
+            [
+                self._linear(coef[k] - coef[j], intercept[k] - intercept[j], z)
+                for j in range(k + 1, count)
+            ]
+            for k in range(count - 1)
+        ]
+
+    def _check_leads(self, z: dict[int, str]) -> None:
+        """Before they are written, since their number is the square of that of the classes."""
+        terms = sum(
+            np.count_nonzero(coef[k] - coef[k + 1 :])
+            for coef in self.routine.coef
+            for k in range(len(coef))
+        )
+        _check_length(int(terms) * min(map(len, z.values()), default=0), "at least ")
+
+    def _first(self, leads: Sequence[Sequence[str]]) -> str:
+        """The label that no later one exceeds: the first of the largest scores."""
+        *labels, last = map(self.dialect.literal, self.routine.answer.classes or ())
+        branches = [
+            f"WHEN {' AND '.join(f'{lead} >= 0' for lead in over_later)} THEN {label}"
+            for label, over_later in zip(labels, leads, strict=True)
+        ]
+        return f"CASE {' '.join(branches)} ELSE {last} END"
+
+    def _largest(self) -> str:
+        """The label of the largest score of the answer.
+
+        Scores are compared by their differences, which are linear, too: half as long.
+        """
+        routine, z = self.routine, self._standardize()
+        self._check_leads(z)
+        leads = [
+            self._leads(coef, intercept, z)
+            for coef, intercept in zip(routine.coef, routine.intercept, strict=True)
+        ]
+        labels = [self._first(one) for one in leads]
+        away, reach = self._distances(z)
+        if not away:
+            return labels[0]
+        if routine.overlap == "nearest" or len(away) == 1:
+            return _nearest(labels, away, reach)
+        inside = [f"{one} <= {radius}" for one, radius in zip(away, reach, strict=True)]
+        total = [
+            [f"({_total(inside, each)})" for each in zip(*of_class, strict=True)]
+            for of_class in zip(*leads[:-1], strict=True)
+        ]
+        return f"CASE WHEN {' OR '.join(inside)} THEN {self._first(total)} ELSE {labels[-1]} END"
+
     def _answer(self) -> str:
+        if self.routine.answer.link == "largest":
+            return self._largest()
         score, answer, real = self._score(), self.routine.answer, self.dialect.real
         if answer.link == "sign" and answer.classes is not None:
             negative, positive = map(self.dialect.literal, answer.classes)
@@ -188,6 +254,12 @@ def _mean(scores: Sequence[str], away: Sequence[str], reach: Sequence[str]) -> s
     """The mean score of the localities that contain a row, or the score of the exterior."""
     n = len(away)
     inside = [f"{away[i]} <= {reach[i]}" for i in range(n)]
-    total = " + ".join(f"CASE WHEN {inside[i]} THEN {scores[i]} ELSE 0.0 END" for i in range(n))
+    total = _total(inside, scores[:n])
     count = " + ".join(f"CASE WHEN {one} THEN 1.0 ELSE 0.0 END" for one in inside)
     return f"CASE WHEN {' OR '.join(inside)} THEN ({total}) / ({count}) ELSE {scores[n]} END"
+
+
+def _total(inside: Sequence[str], values: Sequence[str]) -> str:
+    """The sum of those values whose locality contains a row."""
+    pairs = zip(inside, values, strict=True)
+    return " + ".join(f"CASE WHEN {one} THEN {value} ELSE 0.0 END" for one, value in pairs)

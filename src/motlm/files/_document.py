@@ -119,7 +119,7 @@ def _read_saved(read: Reader, version: int) -> Saved:
         estimator=estimator,
         parameters=read_parameters(read.part("parameters"), len(mixture.inputs.names)),
         mixture=mixture,
-        table=_read_table(read, mixture.inputs.columns),
+        table=_read_table(read, mixture),
         certificate=certificate,
     )
     read.done()
@@ -153,19 +153,20 @@ def _check(content: dict[str, Any]) -> int:
     return version
 
 
-def _read_table(read: Reader, columns: Columns) -> TableNotes | None:
+def _read_table(read: Reader, mixture: Mixture) -> TableNotes | None:
     if read.is_null("table"):
         return None
     table = read.part("table")
     target = table.text("target")
     id_column = None if table.is_null("id_column") else table.text("id_column")
-    fill = _read_fill(table.part("fill"), columns)
+    fill = _read_fill(table.part("fill"), mixture.inputs.columns)
     calibration = None
     if not table.is_null("calibration"):
-        slope, intercept = table.array("calibration", (2,)).tolist()
-        if max(abs(slope), abs(intercept)) > STEEPEST:
-            raise table.fail("calibration", f"numbers within {STEEPEST:g}", [slope, intercept])
-        calibration = slope, intercept
+        # a slope, and an intercept for each score
+        numbers = table.array("calibration", (1 + mixture.posterior.intercept[0].size,)).tolist()
+        if max(map(abs, numbers)) > STEEPEST:
+            raise table.fail("calibration", f"numbers within {STEEPEST:g}", numbers)
+        calibration = tuple(numbers)
     exposure = table.text("exposure") if "exposure" in table.content else None
     table.done()
     return TableNotes(target, id_column, fill, calibration, exposure)

@@ -61,7 +61,9 @@ def read_mixture(read: Reader, owner: str) -> Mixture:
         target=target,
         posterior=posterior,
         overlap=OVERLAPS[read.choice("overlap", OVERLAPS)],
-        provenance=read_provenance(read.part("provenance"), n, len(inputs.varies)),
+        provenance=read_provenance(
+            read.part("provenance"), n, len(inputs.varies), target.loss.scores
+        ),
     )
 
 

@@ -35,7 +35,9 @@ def provenance_entry(provenance: Provenance) -> dict[str, Any]:
     return {name: plain(value) for name, value in entry.items()}
 
 
-def read_provenance(read: Reader, n_localities: int, n_columns: int) -> Provenance:
+def read_provenance(
+    read: Reader, n_localities: int, n_columns: int, scores: tuple[int, ...]
+) -> Provenance:
     made = Provenance(
         fingerprint=read_fingerprint(read.part("fingerprint"), n_columns),
         units_from=read.choice("units_from", _UNITS_FROM),
@@ -44,7 +46,7 @@ def read_provenance(read: Reader, n_localities: int, n_columns: int) -> Provenan
         n_rows=read.integers("n_rows", n_localities + 1),
         points=read.integers("points", n_localities),
         inverse_temperature=read.number("inverse_temperature", *TEMPERATURES),
-        prior=read_prior(read.part("prior")),
+        prior=read_prior(read.part("prior"), several=bool(scores)),
         objective=read.optional_number("objective"),
         gibbs_risk=read.optional_number("gibbs_risk"),
         kl=read.optional_number("kl"),
@@ -77,14 +79,20 @@ def prior_entry(prior: Prior) -> dict[str, Any]:
     return {**made, "learn_scales": True} if prior.learn_scales else made
 
 
-def read_prior(read: Reader) -> Prior:
-    entries: dict[str, Any] = {name: read.numbers(name) for name in FIELDS}
+def read_prior(read: Reader, several: bool = True) -> Prior:
+    """`several` is whether models may have a score for each of several classes."""
+    left_out = () if several else ("scores",)
+    axes = {
+        name: [one for one in declared.axes if one not in left_out]
+        for name, declared in FIELDS.items()
+    }
+    most = {name: max(len(one), 2) for name, one in axes.items()}
+    entries: dict[str, Any] = {name: read.numbers(name, most[name]) for name in FIELDS}
     learned = read.boolean("learn_scales") if "learn_scales" in read.content else False
     read.done()
     for name, value in entries.items():
-        axes = FIELDS[name].axes
-        alone = tuple(one for one in axes if one != "scores")  # of one score, not of classes
-        if np.ndim(value) not in (0, len(axes), len(alone)):
+        alone = tuple(one for one in axes[name] if one != "scores")  # of one score, not of classes
+        if np.ndim(value) not in (0, len(axes[name]), len(alone)):
             raise read.fail(name, f"a number, or an array over {alone}", value)
     try:
         return Prior(**entries, learn_scales=learned)

@@ -135,15 +135,16 @@ class Reader:
         """Numbers of a shape; null is infinity where that may be."""
         return self.shaped(name, self.raw(name), shape, endless)
 
-    def numbers(self, name: str) -> float | Array:
-        """A number, or a vector or matrix of any size."""
+    def numbers(self, name: str, most: int = 2) -> float | Array:
+        """A number, or a vector or matrix of any size; or an array of so many axes."""
         values = inner = self.take(name, (list, int, float), "a number or an array")
         shape: tuple[int, ...] = ()
         while isinstance(inner, list):
             shape += (len(inner),)
             inner = inner[0] if inner else None
-        if len(shape) > 2:
-            raise self.fail(name, "a number, a vector or a matrix", values)
+        if len(shape) > most:
+            also = "" if most == 2 else f", or an array of {most} axes"
+            raise self.fail(name, f"a number, a vector or a matrix{also}", values)
         return self.shaped(name, values, shape) if shape else self.number(name)
 
     def shaped(

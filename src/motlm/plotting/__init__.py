@@ -2,8 +2,9 @@
 'motlm[plot]'.
 """
 
+from ._contributions import ContributionsDisplay
 from ._localities import LocalitiesDisplay
-from ._models import CoefficientsDisplay, ContributionsDisplay, RegressionDisplay
+from ._models import CoefficientsDisplay, RegressionDisplay
 from ._rates import LiftDisplay
 from ._search import PathDisplay, RiskDisplay
 

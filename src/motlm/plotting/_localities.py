@@ -9,11 +9,12 @@ import numpy as np
 from .._typing import AnyArray, Array
 from ..errors import InputError
 from ..mixture import Mixture, mixture_of
-from ._style import LABEL_COLORS, LABEL_MARKERS, axes, legend_outside, short
+from ._style import axes, label_colors, label_markers, legend_outside, short
 
 __all__ = ["LocalitiesDisplay"]
 
 KINDS = ("slice", "projection")
+_LINES = 25  # labels in a column of the legend
 _ENDLESS = 1000.0  # widths of the map, for a locality that has no end along a column
 
 
@@ -46,6 +47,16 @@ class LocalitiesDisplay:
     >>> display = LocalitiesDisplay.from_estimator(model, X, y, grid_resolution=50)
     >>> len(display.circles), display.ax_.get_xlabel(), display.ax_.get_ylabel()
     (3, 'x0', 'x1')
+    >>> plt.close(display.figure_)
+
+    Of three labels or more each has a color:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LocalMixtureClassifier(0, inverse_temperature=2, random_state=0).fit(X, y)
+    >>> display = LocalitiesDisplay.from_estimator(model, X, y, grid_resolution=50)
+    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    ['0', '1', '2']
     >>> plt.close(display.figure_)
     """
 
@@ -140,10 +151,16 @@ class LocalitiesDisplay:
             ax.set_aspect("equal")
         if self.held:
             ax.set_title(self.held, fontsize=10)
-        if self.classes is not None and self.y is not None:
-            legend_outside(ax, title="label")
+        if self.classes is not None and (self.y is not None or self._names_regions):
+            legend_outside(ax, title="label", ncols=1 + (len(self.classes) - 1) // _LINES)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    @property
+    def _names_regions(self) -> bool:
+        """Whether the legend has the regions: of several labels, where no rows show the colors."""
+        several = self.classes is not None and len(self.classes) > 2
+        return several and self.y is None and self.response is not None
 
     def _draw_answers(self, ax: Any) -> None:
         """The regions of each label, or predictions, of a slice."""
@@ -157,10 +174,16 @@ class LocalitiesDisplay:
             drawn = ax.pcolormesh(*grid, cmap="cividis", **mesh)
             ax.figure.colorbar(drawn, ax=ax, label="prediction", pad=0.02)
             return
-        ax.pcolormesh(*grid, cmap=ListedColormap(LABEL_COLORS), vmin=0, vmax=1, alpha=0.22, **mesh)
-        if np.ptp(self.response) > 0:  # for those who print in gray
-            border: dict[str, Any] = {"colors": "0.25", "linewidths": 0.9, "linestyles": "dotted"}
-            ax.contour(*grid, levels=[0.5], **border)
+        count = len(self.classes)
+        mesh |= {"cmap": ListedColormap(label_colors(count)), "vmin": 0, "vmax": count - 1}
+        ax.pcolormesh(*grid, alpha=0.22, **mesh)
+        border: dict[str, Any] = {"colors": "0.25", "linewidths": 0.9, "linestyles": "dotted"}
+        if count > 2:  # the borders of two labels are drawn one over the other
+            border |= {"linestyles": "solid", "linewidths": 0.7}
+        for k in range(count - 1):  # for those who print in gray
+            beyond = np.asarray(self.response > k, dtype=int)
+            if np.ptp(beyond) > 0:
+                ax.contour(self.xx0, self.xx1, beyond, levels=[0.5], **border)
 
     def _draw_locality(self, ax: Any, number: int, center: Array, width: Array) -> None:
         """An ellipse, with its number at the center."""
@@ -204,6 +227,10 @@ class LocalitiesDisplay:
     def _draw_rows(self, ax: Any) -> None:
         if self.y is None:
             ax.scatter(self.X[:, 0], self.X[:, 1], s=10, c="0.35", linewidths=0, alpha=0.6)
+            if self.classes is not None and self._names_regions:
+                for value, color in zip(self.classes, label_colors(len(self.classes)), strict=True):
+                    name = short(f"{value}", 24)
+                    ax.plot([], [], "s", color=color, alpha=0.4, markersize=9, label=name)
         elif self.classes is None:
             dots = ax.scatter(
                 self.X[:, 0],
@@ -219,13 +246,15 @@ class LocalitiesDisplay:
             else:
                 ax.figure.colorbar(dots, ax=ax, label="target", pad=0.02)
         else:
-            for value, color, marker in zip(self.classes, LABEL_COLORS, LABEL_MARKERS, strict=True):
+            count = len(self.classes)
+            looks = zip(self.classes, label_colors(count), label_markers(count), strict=True)
+            for value, color, marker in looks:
                 rows = self.y == value
                 ax.scatter(
                     self.X[rows, 0],
                     self.X[rows, 1],
                     s=12,
-                    c=color,
+                    color=color,
                     marker=marker,
                     linewidths=0,
                     alpha=0.7,
@@ -252,7 +281,8 @@ def _columns(mixture: Mixture, features: tuple[Any, Any] | None) -> tuple[int, i
     if features is None:
         if len(names) == 2:
             return 0, 1
-        size = np.abs(mixture.routine().coef).max(axis=0)
+        coef = np.abs(mixture.routine().coef)
+        size = coef.reshape(-1, len(names)).max(axis=0)
         numeric = np.zeros(len(names), dtype=bool)  # a column of zeros and ones makes a poor map
         for group in mixture.inputs.groups:
             numeric[group.columns] = group.levels is None
@@ -291,7 +321,9 @@ def _slice(
     xx0, xx1 = np.meshgrid(*(np.linspace(low[k], high[k], resolution) for k in range(2)))
     rows = np.tile(base, (xx0.size, 1))
     rows[:, shown] = np.column_stack([xx0.ravel(), xx1.ravel()])
-    response = mixture.target.shade(np.concatenate([view.score for view in mixture.views(rows)]))
+    response = mixture.target.shade(
+        np.concatenate([view.score for view in mixture.views(rows)], axis=-1)
+    )
     held, others = "", len(base) - 2
     if others:
         where = "the average row" if at is None else f"the center of locality {at}"

@@ -1,6 +1,4 @@
-"""Drawings of the models: a regression along its one column, coefficients side by side,
-contributions of a row.
-"""
+"""Drawings of the models: a regression along its one column, coefficients side by side."""
 
 from __future__ import annotations
 
@@ -13,12 +11,13 @@ from .._renamed import warn_of
 from .._typing import AnyArray, Array
 from ..certificates import prediction_interval, standing
 from ..errors import CertificateWarning, InputError, InputTypeError
-from ..explanations import RowExplanation, explain_local
 from ..mixture import Mixture, View, mixture_of
-from ..tables import number
-from ._style import COLORS, LABEL_COLORS, MARKERS, axes, legend_outside, model_names, short
+from ..tables import item
+from ._style import COLORS, COLUMNS, MARKERS, axes, legend_outside, model_names, panels, short
 
-__all__ = ["CoefficientsDisplay", "ContributionsDisplay", "RegressionDisplay"]
+__all__ = ["CoefficientsDisplay", "RegressionDisplay"]
+
+_PANELS = 9  # classes whose coefficients are drawn, unless they are given
 
 
 class RegressionDisplay:
@@ -204,13 +203,15 @@ def _spans(view: View) -> list[tuple[float, float]]:
 
 
 class CoefficientsDisplay:
-    """Coefficients of all local models side by side, with their posterior deviations. Made by
-    `from_estimator`.
+    """Coefficients of all local models side by side, with their posterior deviations; of several
+    classes in a panel for the score of each. Made by `from_estimator`.
 
     Attributes
     ----------
     ax_, figure_
         Of matplotlib, once it is drawn.
+    axes_
+        The panels of several classes; `ax_` is the first.
 
     Examples
     --------
@@ -227,6 +228,16 @@ class CoefficientsDisplay:
     >>> display.coef.shape, display.names
     ((4, 2), ['locality 0', 'locality 1', 'locality 2', 'exterior'])
     >>> plt.close(display.figure_)
+
+    Of three classes:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LocalMixtureClassifier(0, inverse_temperature=2, random_state=0).fit(X, y)
+    >>> display = CoefficientsDisplay.from_estimator(model)
+    >>> display.coef.shape, [ax.get_title() for ax in display.axes_]
+    ((1, 3, 4), ['0', '1', '2'])
+    >>> plt.close(display.figure_)
     """
 
     def __init__(
@@ -237,16 +248,24 @@ class CoefficientsDisplay:
         feature_names: tuple[str, ...],
         names: list[str],
         standardized: bool,
+        classes: tuple[Any, ...] = (),
     ) -> None:
-        self.coef = coef  # (n_models, n_shown)
+        self.coef = coef  # (n_models, n_shown), or (n_models, n_classes, n_shown)
         self.scale = scale
         self.feature_names = feature_names
         self.names = names
         self.standardized = standardized
+        self.classes = classes  # of the panels; () where there is one score
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, standardized: bool = True, max_features: int = 40, ax: Any = None
+        cls,
+        estimator: Any,
+        *,
+        standardized: bool = True,
+        max_features: int = 40,
+        labels: Any = None,
+        ax: Any = None,
     ) -> CoefficientsDisplay:
         """Compute what there is to draw, and draw it.
 
@@ -258,7 +277,11 @@ class CoefficientsDisplay:
             compared, or per unit of it.
         max_features : int, default=40
             Most columns that are shown: those with the largest coefficients.
-        ax : matplotlib Axes, default=None
+        labels : list, default=None
+            Of several classes: those whose scores are shown. None is all of them, of more than 9
+            those with the largest coefficients.
+        ax : matplotlib Axes, or an array of them, default=None
+            Of several classes an array has one for each; the place of one is divided among them.
 
         Returns
         -------
@@ -269,28 +292,53 @@ class CoefficientsDisplay:
         scale = np.array([one.coef_scale for one in mixture.models])
         inverse = mixture.inputs.units.inverse_scale
         unit = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
-        order = np.argsort(-np.abs(coef * unit).max(axis=0), kind="stable")[:max_features]
+        classes = _classes(mixture, labels, np.abs(coef * unit).max(axis=(0, -1)))
+        if classes:
+            coef = coef[:, [mixture.exterior.classes.index(label) for label in classes]]
+        size = np.abs(coef * unit).reshape(-1, len(unit)).max(axis=0)
+        order = np.argsort(-size, kind="stable")[:max_features]
         if standardized:
             coef, scale = coef * unit, scale * unit
         return cls(
-            coef=coef[:, order],
+            coef=coef[..., order],
             scale=scale[:, order],
             feature_names=tuple(mixture.inputs.names[j] for j in order),
             names=model_names(mixture.n_localities),
             standardized=standardized and mixture.provenance.units_from != "nowhere",
+            classes=classes,
         ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> CoefficientsDisplay:
         """Draw, on these axes or on new ones."""
-        count, shown = self.coef.shape
+        count, shown = len(self.coef), self.coef.shape[-1]
         step = max(0.3, 0.085 * count)  # inches for a column
-        ax = axes(ax, (9, max(2.5, 1.0 + step * shown)))
+        drawn = panels(ax, len(self.classes) or 1, (9, max(2.5, 1.0 + step * shown)))
+        scores = np.moveaxis(self.coef, 1, 0) if self.classes else self.coef[None]
+        for panel, coef in zip(drawn, scores, strict=True):
+            self._draw_models(panel, coef)
+            panel.set_yticks(np.arange(shown), [short(name, 36) for name in self.feature_names])
+            panel.set_ylim(shown - 0.5, -0.5)
+        label = "coefficient"
+        if self.standardized:
+            label += ", per standard deviation of the column"
+        for panel, name in zip(drawn, self.classes, strict=False):
+            panel.set_title(short(f"{name}", 24), fontsize=10)
+        across = min(len(drawn), COLUMNS)
+        below = drawn[(len(drawn) - 1) // across * across :]
+        below[(len(below) - 1) // 2].set_xlabel(label)
+        legend_outside(drawn[across - 1])
+        self.axes_, self.ax_, self.figure_ = drawn, drawn[0], drawn[0].figure
+        return self
+
+    def _draw_models(self, ax: Any, coef: Array) -> None:
+        """The coefficients of each model in one score, (n_models, n_shown)."""
+        count, shown = coef.shape
         places = np.arange(shown)
         for i, name in enumerate(self.names):
             last = i == count - 1
             offset = 0.0 if count == 1 else 0.7 * (i / (count - 1) - 0.5)
             ax.errorbar(
-                self.coef[i],
+                coef[i],
                 places + offset,
                 xerr=self.scale[i],
                 fmt="o" if last else MARKERS[(i + 1) % len(MARKERS)],
@@ -303,149 +351,22 @@ class CoefficientsDisplay:
         for place in places[:-1]:
             ax.axhline(place + 0.5, color="0.9", linewidth=0.8, zorder=0)
         ax.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
-        ax.set_yticks(places, [short(name, 36) for name in self.feature_names])
-        ax.set_ylim(shown - 0.5, -0.5)
-        ax.set_xlabel(
-            "coefficient" + (", per standard deviation of the column" if self.standardized else "")
-        )
-        legend_outside(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
-class ContributionsDisplay:
-    """From the score at the center of a locality to the score of a row, feature by feature; of a
-    model of rates on the scale of logarithms, with rates and factors as numbers. Made by
-    `from_estimator`.
-
-    Attributes
-    ----------
-    ax_, figure_
-        Of matplotlib, once it is drawn.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from motlm import LocalMixtureClassifier
-    >>> from motlm.datasets import make_clf_case2
-    >>> from motlm.plotting import ContributionsDisplay
-    >>> X, y = make_clf_case2(400, random_state=0)
-    >>> points = [[-1.4, 0], [0, 0.75], [1.4, 0]]
-    >>> model = LocalMixtureClassifier(
-    ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
-    ... ).fit(X, y)
-    >>> display = ContributionsDisplay.from_estimator(model, [[-1.4, 0.5]])
-    >>> display.names
-    ['x1 = 0.5', 'x0 = -1.4']
-    >>> plt.close(display.figure_)
+def _classes(mixture: Mixture, labels: Any, size: Array) -> tuple[Any, ...]:
+    """The labels of the panels: those given, or those of the largest coefficients; () where there
+    is one score.
     """
-
-    def __init__(self, *, explanation: RowExplanation, names: list[str], values: Array) -> None:
-        self.explanation = explanation
-        self.names = names
-        self.values = values
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, x: Any, *, max_features: int = 15, ax: Any = None
-    ) -> ContributionsDisplay:
-        """Explain a row (a table of one row), and draw it. Features beyond `max_features` are added
-        up.
-
-        Parameters
-        ----------
-        estimator : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
-        x : a table of one row
-        max_features : int, default=15
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        ContributionsDisplay
-        """
-        explanation = explain_local(estimator, x)
-        if len(explanation) != 1:
-            raise InputError(f"ContributionsDisplay draws one row; got {len(explanation)}.")
-        return cls.from_explanation(explanation[0], max_features=max_features, ax=ax)
-
-    @classmethod
-    def from_explanation(
-        cls, explanation: RowExplanation, *, max_features: int = 15, ax: Any = None
-    ) -> ContributionsDisplay:
-        """Draw the explanation of a row.
-
-        Parameters
-        ----------
-        explanation : RowExplanation
-        max_features : int, default=15
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        ContributionsDisplay
-        """
-        entries = sorted(explanation.contributions.items(), key=lambda item: -abs(item[1]))
-        shown, rest = entries[:max_features], entries[max_features:]
-        names = [f"{short(name, 36)} = {_value(explanation.values[name])}" for name, _ in shown]
-        values = [value for _, value in shown]
-        if rest:
-            names.append(f"{len(rest)} other features")
-            values.append(sum(value for _, value in rest))
-        return cls(explanation=explanation, names=names, values=np.array(values)).plot(ax=ax)
-
-    def plot(self, ax: Any = None) -> ContributionsDisplay:
-        """Draw, on these axes or on new ones."""
-        shown = len(self.names)
-        ax = axes(ax, (9, 1.6 + 0.34 * (shown + 2)))
-        one = self.explanation
-        rates = one.link == "log"  # shown as factors, on the scale of logarithms
-        ends = one.base + np.cumsum(self.values)
-        starts = np.concatenate([[one.base], ends[:-1]])
-        colors = [LABEL_COLORS[1] if value > 0 else LABEL_COLORS[0] for value in self.values]
-        places = np.arange(1, shown + 1)
-        bars = ax.barh(places, self.values, left=starts, color=colors, height=0.62)
-        for bar, value in zip(bars, self.values, strict=True):
-            if value < 0:
-                bar.set_hatch("//")
-                bar.set_edgecolor("white")
-        for place, start, value in zip(places, starts, self.values, strict=True):
-            right = max(start, start + value)
-            ax.annotate(
-                f"x {np.exp(value):.3g}" if rates else f"{value:+.3g}",
-                (right, place),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=9,
-            )
-        for row, value in ((0, one.base), (shown + 1, one.score)):
-            ax.plot(value, row, marker="D", color="black", markersize=7)
-            ax.annotate(
-                _value(float(np.exp(value)) if rates else value),
-                (value, row),
-                xytext=(8, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=9,
-            )
-        ax.set_yticks(
-            np.arange(shown + 2),
-            [one.reference, *self.names, f"this row: {_value(one.prediction)}"],
+    known = mixture.exterior.classes
+    if labels is None:
+        largest = np.argsort(-size, kind="stable")[:_PANELS] if known else np.empty(0, dtype=int)
+        return tuple(known[k] for k in np.sort(largest))
+    given = tuple(item(one) for one in labels)
+    wrong = [one for one in given if one not in known]
+    if wrong or not given or isinstance(labels, str):
+        raise InputError(
+            f"labels must be a list of some of the labels {list(known)}; got {labels!r}."
+            if known
+            else "labels are those of three classes or more; this model has one score."
         )
-        ax.set_ylim(shown + 1.6, -0.6)
-        low, high = (
-            min(one.base, float(ends.min(initial=one.base))),
-            max(one.base, float(ends.max(initial=one.base))),
-        )
-        room = 0.15 * (high - low or 1.0)
-        ax.set_xlim(low - room, high + room)
-        if low - room < 0.0 < high + room:
-            ax.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
-        ax.set_xlabel(one.score_label)
-        ax.set_title(f"decided by {one.decided_by}: {one.reason}", fontsize=10)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-def _value(value: Any) -> str:
-    return number(value) if isinstance(value, float) else short(str(value), 20)
+    return given

@@ -63,10 +63,21 @@ def payload(
         "model": routine.to_dict(),
         "map": map_of(view, y, include_rows, max_rows),
         "rows": _rows(view, y, columns, max_rows) if include_rows else None,
+        "scales": _scales(mixture),
         "metric_known": "" not in routine.norms,
         "link_known": routine.answer.link in LINKS,
     }
     return dict(plain(content))
+
+
+def _scales(mixture: Mixture) -> dict[str, Any] | None:
+    """Deviations of the standardized coefficients and intercepts of each model, where the
+    probabilities of several labels depend on them; None else.
+    """
+    target, posterior = mixture.target, mixture.posterior
+    if posterior.coef.ndim < 3 or target.loss_name == "log":  # the softmax of the scores
+        return None
+    return {"coef": posterior.coef_scale, "intercept": posterior.intercept_scale}
 
 
 def _fitted_rows(view: View, y: AnyArray) -> dict[str, Any]:
@@ -115,6 +126,10 @@ def _regions(
         if region.n_rows < FEW and not include_rows:  # a mean of few rows is a row
             entry["balance"] = dict.fromkeys(entry["balance"])
             entry |= dict.fromkeys(("score", "exterior_score", "linear_score"))
+        local = mixture.models[region.index]
+        entry["formulas"] = [
+            {"label": label, "text": local.of_class(label).formula()} for label in local.classes
+        ]
         inside = view.applicable[region.index]
         entry["central"] = summarize(mixture.inputs.groups, columns, inside)
         entry["typical"] = _typical(view, y, columns, region.index) if include_rows else []

@@ -5,7 +5,7 @@ const motlm = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const model = data.model, n = model.loci.length;
   const { link, classes, center: shift, scale, tolerance } = model.answer;
-  const hasLabels = link === "sign";
+  const several = link === "largest", hasLabels = several || link === "sign";
   const names = data.regions.map((region) => region.name);
   // what the form shows of each column, and where its encoded columns begin
   const features = data.features.map((feature, k) => ({ ...model.groups[k], ...feature }));
@@ -43,11 +43,17 @@ const motlm = (() => {
   }
 
   const inUnits = (score) => score * scale + shift;
-  const linear = (i, z) => inUnits(dot(model.coef[i], z) + model.intercept[i]);
-  // what a score in the units of the target answers, and the score that answers a number
+  // a model has one score, or one for each of several classes
+  const listed = (value) => several ? value : [value];
+  const unlisted = (values) => several ? values : values[0];
+  const slopes = model.coef.map(listed), offsets = model.intercept.map(listed);
+  const linear = (i, k, z) => inUnits(dot(slopes[i][k], z) + offsets[i][k]);
+  const largest = (values) => values.indexOf(Math.max(...values)); // the first of several
+  // what scores in the units of the target answer, and the score that answers a number
   function answer(score) {
     switch (link) {
       case "sign": return classes[score > 0 ? 1 : 0];
+      case "largest": return classes[largest(score)];
       case "identity": return score;
       case "log": return Math.exp(score);
       default: return NaN;
@@ -61,39 +67,87 @@ const motlm = (() => {
     return best;
   }
 
-  function evaluate(values) {
+  // The distribution function of the standard normal, by Marsaglia's series.
+  function normal(x) {
+    if (Math.abs(x) > 8.5) return Number(x > 0);
+    let total = x, term = x;
+    for (let k = 3; total + term !== total; k += 2) { term *= x * x / k; total += term; }
+    return 0.5 + total * Math.exp(-0.5 * x * x) / Math.sqrt(2 * Math.PI);
+  }
+  // Of the labels: the softmax of their scores; or, where scores have deviations, the probability
+  // that each of independent normal scores is the largest, by the trapezoidal rule.
+  function probabilities(scores, variance) {
+    const top = Math.max(...scores), total = (values) => sum(values, (value) => value);
+    const share = (values) => values.map((value) => value / total(values));
+    if (variance === null) return share(scores.map((score) => Math.exp(score - top)));
+    const ratio = scores.map((score) => (score - top) / Math.sqrt(variance));
+    const found = scores.map(() => 0);
+    for (let x = -9; x <= 9; x += 0.125) {
+      const density = Math.exp(-0.5 * x * x);
+      ratio.forEach((own, k) => {
+        if (own > -20)
+          found[k] += ratio.reduce((product, other, j) =>
+            j === k ? product : product * normal(own - other + x), density);
+      });
+    }
+    return share(found);
+  }
+  // The variance of the scores of models, of their mean where several are used.
+  function varianceOf(models, z) {
+    if (data.scales === null) return null;
+    const { coef, intercept } = data.scales;
+    return sum(models, (i) => coef[i] ** 2 * dot(z, z) + intercept[i] ** 2) / models.length ** 2;
+  }
+
+  // The models that apply to a case, those that are used, and their answer.
+  function locate(values) {
     const x = encode(values), z = standardize(x);
     const away = model.loci.map((locus) => distance(locus, z));
     const contains = ({ radius }, i) => radius > 0 && away[i] <= radius;
     const member = model.loci.map(contains);
     const applicable = [...member, !member.some(Boolean)];
-    const scores = model.coef.map((_, i) => linear(i, z));
-    const several = applicable.flatMap((yes, i) => yes ? [i] : []);
-    const averaged = model.overlap === "mean" && several.length > 1;
+    const scores = slopes.map((rows, i) => rows.map((_, k) => linear(i, k, z)));
+    const all = applicable.flatMap((yes, i) => yes ? [i] : []);
+    const averaged = model.overlap === "mean" && all.length > 1;
     const used = averaged ? -1 : nearest(away, applicable);
-    const models = averaged ? several : [used];
+    const models = averaged ? all : [used];
+    const totals = offsets[0].map((_, k) => sum(models, (i) => scores[i][k]) / models.length);
+    const best = largest(totals), prediction = answer(unlisted(totals));
+    return { x, z, distance: away, member, applicable, scores: scores.map(unlisted), used, models,
+      totals, best, score: totals[best], prediction };
+  }
+  // And what each feature adds to the score of the answer; of several classes, to each score.
+  function evaluate(values) {
+    const now = locate(values), { z, models, applicable, scores, totals, best } = now;
     const mean = (term) => sum(models, term) / models.length;
-    const score = mean((i) => scores[i]);
     const middle = Object.fromEntries(models.map((i) =>
       [i, standardize(i < n ? data.regions[i].center : model.typical)]));
-    const base = mean((i) => linear(i, middle[i]));
-    const contributions = Object.create(null);
-    model.groups.forEach(({ name, start, levels }) => {
-      const columns = z.slice(start, start + (levels === null ? 1 : levels.length - 1));
-      contributions[name] = mean((i) => scale * sum(columns, (value, k) =>
-        model.coef[i][start + k] * (value - middle[i][start + k])));
-    });
-    const sides = several.map((i) => hasLabels ? Number(scores[i] > 0) : answer(scores[i]));
+    const explain = (k) => {
+      const contributions = Object.create(null), base = mean((i) => linear(i, k, middle[i]));
+      model.groups.forEach(({ name, start, levels }) => {
+        const columns = z.slice(start, start + (levels === null ? 1 : levels.length - 1));
+        contributions[name] = mean((i) => scale * sum(columns, (value, m) =>
+          slopes[i][k][start + m] * (value - middle[i][start + m])));
+      });
+      return { score: totals[k], base, contributions };
+    };
+    const answers = scores.filter((_, i) => applicable[i]).map(answer);
+    const sides = hasLabels ? answers.map((label) => classes.indexOf(label)) : answers;
     const contradicted = Math.max(...sides) - Math.min(...sides) > tolerance;
-    const prediction = answer(score);
-    return { x, z, distance: away, member, applicable, scores, used, score, prediction, base,
-      contributions, contradicted };
+    if (!several) return { ...now, contradicted, ...explain(best) };
+    const chances = probabilities(totals, varianceOf(models, z));
+    const byClass = classes.map((label, k) =>
+      ({ label, probability: chances[k], ...explain(k) }));
+    const second = largest(totals.map((value, k) => k === best ? -Infinity : value));
+    return { ...now, contradicted, second, ...explain(best), classes: byClass };
   }
 
   // -- counterfactuals ------------------------------------------------------------------------
   // The nearest change of numbers, within the locality and the ranges of the form, by which the
   // same local model gives another answer; categories and what is held stay as they are. See
-  // counterfactual in Python.
+  // counterfactual in Python. An answer is a list of borders,
+  //   sign (coef . z + offset) >= sign level + margin,
+  // one for a score, or one for each other label if one of several is wanted.
 
   // min sum curvature (z - target)^2  subject to  gradient . z = reach,  low <= z <= high
   function onPlane(target, curvature, gradient, reach, low, high) {
@@ -119,15 +173,84 @@ const motlm = (() => {
       const pull = (value, k) => (1 - s) * value + s * weight[k] * center[k];
       return project(start.map((value, k) => pull(value, k) / curvature[k]), curvature);
     };
-    const excess = (z) => sum(z, (value, k) => weight[k] * (value - center[k]) ** 2) - room;
+    const excess = (z) => z === null ? Infinity
+      : sum(z, (value, k) => weight[k] * (value - center[k]) ** 2) - room;
     let a = 0, b = weight.every((w) => w > 0) ? 1 : 1 - 1e-12; // some columns without a pull
-    if (excess(at(a)) <= 0) return at(a);
+    const first = at(a); // null where no point is on the right side of all borders
+    if (first === null || excess(first) <= 0) return first;
     if (excess(at(b)) > 0) return null;
     for (let k = 0; k < 100; k++) {
       const c = (a + b) / 2;
       if (excess(at(c)) > 0) a = c; else b = c;
     }
     return at(b);
+  }
+
+  // a x = b for a positive definite matrix, by elimination
+  function solveLinear(a, b) {
+    const rows = a.map((row, k) => [...row, b[k]]), x = b.map(() => 0);
+    rows.forEach((row, k) => rows.slice(k + 1).forEach((other) => {
+      const factor = other[k] / row[k];
+      for (let j = k; j < row.length; j++) other[j] -= factor * row[j];
+    }));
+    for (let k = b.length - 1; k >= 0; k--)
+      x[k] = (rows[k].at(-1) - sum(x, (value, j) => j > k ? rows[k][j] * value : 0)) / rows[k][k];
+    return x;
+  }
+
+  // min sum curvature (z - target)^2  subject to  gradient . z >= reach of all sides,
+  // low <= z <= high;  null where no point is. By the dual method of Goldfarb and Idnani: the
+  // constraint that is violated most is met, and those that no longer hold the point are dropped.
+  // In u = root (z - target) it is the shortest u; a bound is the plane of one column.
+  function inPolytope(target, curvature, sides, low, high) {
+    const root = curvature.map(Math.sqrt), u = target.map(() => 0);
+    const planes = sides.map(({ gradient, reach }) => {
+      const slope = gradient.map((g, j) => g / root[j]), length = Math.sqrt(dot(slope, slope)) || 1;
+      const least = (reach - dot(gradient, target)) / length;
+      return { slope: slope.map((g) => g / length), least };
+    });
+    target.forEach((value, j) => {
+      planes.push({ column: j, sign: 1, least: (low[j] - value) * root[j] });
+      planes.push({ column: j, sign: -1, least: (value - high[j]) * root[j] });
+    });
+    const entry = (plane, j) => plane.slope ? plane.slope[j] : plane.column === j ? plane.sign : 0;
+    const lack = (plane) =>
+      plane.least - (plane.slope ? dot(plane.slope, u) : plane.sign * u[plane.column]);
+    let active = []; // with the multiplier of each
+    // the part of a plane's slope beside the active ones, and its shares in these
+    function split(plane) {
+      const walls = active.filter((one) => one.plane.slope);
+      const held = new Set(active.map((one) => one.plane.column));
+      const free = u.flatMap((_, j) => held.has(j) ? [] : [j]);
+      const product = (a, b) => sum(free, (j) => entry(a, j) * entry(b, j));
+      const shares = solveLinear(walls.map((a) => walls.map((b) => product(a.plane, b.plane))),
+        walls.map((a) => product(a.plane, plane)));
+      const rest = u.map((_, j) =>
+        entry(plane, j) - sum(walls, (a, k) => shares[k] * entry(a.plane, j)));
+      const share = ({ plane: { slope, sign, column } }, k) =>
+        slope ? shares[walls.indexOf(active[k])] : sign * rest[column];
+      return { way: rest.map((value, j) => held.has(j) ? 0 : value), shares: active.map(share) };
+    }
+    for (let k = 0, next = null; k < 50 * planes.length; k++) {
+      if (next === null) {
+        const lacks = planes.map(lack), worst = largest(lacks);
+        const size = 1 + Math.sqrt(dot(u, u));
+        if (!(lacks[worst] > 1e-12 * size)) return u.map((value, j) => target[j] + value / root[j]);
+        next = { plane: planes[worst], multiplier: 0 };
+      }
+      const { way, shares } = split(next.plane), bend = dot(way, way);
+      const steps = active.map(({ multiplier }, j) =>
+        shares[j] > 1e-14 ? multiplier / shares[j] : Infinity);
+      const full = bend > 1e-20 ? lack(next.plane) / bend : Infinity;
+      const step = Math.min(full, ...steps), drop = step < full ? steps.indexOf(step) : -1;
+      if (step === Infinity) return null;
+      if (bend > 1e-20) way.forEach((value, j) => { u[j] += step * value; });
+      active.forEach((one, j) => { one.multiplier -= step * shares[j]; });
+      next.multiplier += step;
+      active = active.filter((_, j) => j !== drop);
+      if (drop < 0) { active.push(next); next = null; }
+    }
+    return null;
   }
 
   // What the free columns may do in a Euclidean locus; the others take their part of its radius.
@@ -148,36 +271,41 @@ const motlm = (() => {
   }
 
   function solve(values, moving, goal) {
-    const { i, up } = goal, { z } = evaluate(values), coef = model.coef[i];
+    const { i } = goal, { z } = locate(values);
     const none = { found: false, reason: `no case in ${names[i]} within the ranges of the form has`
       + " that answer, with everything else as it is" };
-    const free = moving.map((f) => f.start), sign = up ? 1 : -1;
-    const start = free.map((j) => z[j]), gradient = free.map((j) => sign * coef[j]);
-    const size = Math.abs(model.intercept[i])
-      + sum(coef, (value, j) => Math.abs(value) * (Math.abs(z[j]) + 1));
-    const margin = hasLabels ? 1e-7 * size : 0; // beyond the border of a label
-    const standardized = (goal.level - shift) / scale;
-    const missing = sign * (standardized - model.intercept[i] - dot(coef, z)) + margin;
-    const reach = dot(gradient, start) + missing;
+    const free = moving.map((f) => f.start), start = free.map((j) => z[j]);
+    const size = (k) => Math.abs(offsets[i][k])
+      + sum(slopes[i][k], (value, j) => Math.abs(value) * (Math.abs(z[j]) + 1));
+    const sides = goal.borders.map(({ coef, offset, sign, level, scores }) => {
+      const gradient = free.map((j) => sign * coef[j]);
+      const margin = hasLabels ? 1e-7 * sum(scores, size) : 0; // beyond the border of a label
+      const missing = sign * (level - offset - dot(coef, z)) + margin;
+      return { gradient, reach: dot(gradient, start) + missing };
+    });
     const edge = (f, end) => (f[end] - model.origin[f.start]) * model.factor[f.start];
     const low = moving.map((f, k) => Math.min(edge(f, "low"), start[k]));
     const high = moving.map((f, k) => Math.max(edge(f, "high"), start[k]));
-    if (!(sum(gradient, (g, k) => g * (g > 0 ? high[k] : low[k])) >= reach)) return none;
-    const project = (target, curvature) =>
-      onPlane(target, curvature, gradient, reach, low, high);
+    const most = (gradient) => sum(gradient, (g, k) => g * (g > 0 ? high[k] : low[k]));
+    if (!sides.every(({ gradient, reach }) => most(gradient) >= reach)) return none;
+    const [{ gradient, reach }] = sides;
+    const project = sides.length > 1
+      ? (target, curvature) => inPolytope(target, curvature, sides, low, high)
+      : (target, curvature) => onPlane(target, curvature, gradient, reach, low, high);
     const point = withinBall(start, ballOf(model.loci[i], z, free), project);
     if (point === null) return none;
     const after = { ...values };
     moving.forEach((f, k) => {
       after[f.name] = point[k] / model.factor[f.start] + model.origin[f.start];
     });
-    const then = evaluate(after);
+    const then = locate(after), cost = sum(point, (value, k) => (value - start[k]) ** 2);
     if (then.used !== i) {
       const other = then.used < 0 ? "several localities are used together"
         : `${names[then.used]} is used`;
-      return { found: false, reason: `the nearest such case lies where ${other}` };
+      return { found: false, cost, reason: `the nearest such case lies where ${other}` };
     }
-    return goal.met(then) ? { found: true, after } : { found: false, reason: "none was found" };
+    if (!goal.met(then)) return { found: false, cost, reason: "none was found" };
+    return { found: true, cost, after };
   }
 
   // Whole numbers are rounded off the solution without that condition, the others solved for once
@@ -188,16 +316,17 @@ const motlm = (() => {
     near: Math.round,
     back: (to, from) => to > from ? Math.floor(to) : Math.ceil(to),
   };
-  function inWholes(values, relaxed, whole, rest, goal) {
+  function inWholes(values, relaxed, part, goal, rounds) {
+    const whole = part.filter((f) => f.whole), rest = part.filter((f) => !f.whole);
     function complete(fixed) {
-      if (goal.met(evaluate(fixed))) return fixed;
+      if (goal.met(locate(fixed))) return fixed;
       if (!rest.length) return null;
       const found = solve(fixed, rest, goal);
       return found.found ? found.after : null;
     }
     const fixed = { ...values }, origin = (f) => Number(values[f.name]);
     let after = null;
-    for (const round of [ROUND.away, ROUND.near, ROUND.back]) {
+    for (const round of rounds) {
       whole.forEach((f) => {
         const from = origin(f), near = Math.abs(relaxed[f.name] - from) < 1e-9;
         const to = near ? from : round(relaxed[f.name], from);
@@ -221,14 +350,30 @@ const motlm = (() => {
     return after;
   }
 
+  const costOf = (values, after, moving) =>
+    sum(moving, (f) => ((after[f.name] - values[f.name]) * model.factor[f.start]) ** 2);
+  // Rounding at one of several borders often passes another one, so that points further inside are
+  // rounded: by multiples of the deviation that rounding gives the difference of two scores.
+  function roundInside(values, relaxed, moving, goal) {
+    const sizes = (coef) => moving.map((f) => f.whole ? coef[f.start] * model.factor[f.start] : 0);
+    const deviation = (coef) => Math.sqrt(sum(sizes(coef), (size) => size ** 2) / 12);
+    for (const times of [0, 0.5, 1, 2, 4]) {
+      const raise = (one) => ({ ...one, level: one.level + times * deviation(one.coef) });
+      const inner = times ? solve(values, moving, { ...goal, borders: goal.borders.map(raise) })
+        : { found: true, after: relaxed };
+      const found = inner.found
+        ? inWholes(values, inner.after, moving, goal, [ROUND.near, ROUND.back]) : null;
+      if (found) return found;
+    }
+    return null;
+  }
   // Several changes of all numbers, or one of one of them, whichever is nearer.
   function nearestInWholes(values, relaxed, moving, goal) {
-    const isWhole = (f) => f.whole, isNot = (f) => !f.whole;
-    const cost = (one) =>
-      sum(moving, (f) => ((one[f.name] - values[f.name]) * model.factor[f.start]) ** 2);
-    const wholes = (part, from) =>
-      inWholes(values, from, part.filter(isWhole), part.filter(isNot), goal);
+    const cost = (one) => costOf(values, one, moving);
+    const rounds = [ROUND.away, ROUND.near, ROUND.back];
+    const wholes = (part, from) => inWholes(values, from, part, goal, rounds);
     const found = [wholes(moving, relaxed)];
+    if (goal.borders.length > 1) found.push(roundInside(values, relaxed, moving, goal));
     moving.forEach((f) => {
       const one = solve(values, [f], goal);
       if (one.found) found.push(wholes([f], one.after));
@@ -237,33 +382,59 @@ const motlm = (() => {
       (best, one) => best === null || cost(one) < cost(best) ? one : best, null);
   }
 
+  // What is to be reached: a number, the other of two labels, or one of several; any other of
+  // several is a goal for each, since there the score of one of them is the larger.
+  function goalsOf(now, wanted) {
+    const i = now.used, used = (then) => then.used === i;
+    const other = (then) => used(then) && then.prediction !== now.prediction;
+    if (!several) {
+      const level = hasLabels ? 0 : levelOf(wanted);
+      const up = hasLabels ? now.score <= 0 : level > now.score;
+      const near = hasLabels ? 0 : 1e-9 * (1 + Math.abs(level));
+      const reaches = (then) => up ? then.score >= level - near : then.score <= level + near;
+      const met = hasLabels ? other : (then) => used(then) && reaches(then);
+      const border = { coef: model.coef[i], offset: model.intercept[i], sign: up ? 1 : -1,
+        level: (level - shift) / scale, scores: [0] };
+      return [{ i, borders: [border], met }];
+    }
+    const between = (k, m) => ({ coef: slopes[i][k].map((value, j) => value - slopes[i][m][j]),
+      offset: offsets[i][k] - offsets[i][m], sign: 1, level: 0, scores: [k, m] });
+    const places = classes.map((_, k) => k), but = (k) => places.filter((m) => m !== k);
+    if (wanted === null)
+      return but(now.best).map((k) => ({ i, borders: [between(k, now.best)], met: other }));
+    const k = classes.indexOf(wanted), met = (then) => used(then) && then.prediction === wanted;
+    return [{ i, borders: but(k).map((m) => between(k, m)), met }];
+  }
+
   function counterfactual(values, held, wanted) {
-    const now = evaluate(values), i = now.used;
+    const now = locate(values), i = now.used;
     const fail = (reason) => ({ found: false, reason });
     if (i < 0) return fail("several localities are used together");
-    if (!hasLabels && wanted === now.prediction)
+    if (wanted !== null && wanted === now.prediction)
       return fail("the model gives that answer already");
-    const level = hasLabels ? 0 : levelOf(wanted);
-    if (!Number.isFinite(level)) return fail(`no score gives the answer ${wanted}`);
+    if (!hasLabels && !Number.isFinite(levelOf(wanted)))
+      return fail(`no score gives the answer ${wanted}`);
     if (i < n && model.loci[i].norm !== "euclidean")
       return fail("it is only searched for in Euclidean localities");
     const moving = features.filter(
       (f) => f.levels === null && !held.has(f.name) && model.factor[f.start] > 0);
     if (!moving.length) return fail("no number may change; categories are not tried here");
-    const up = hasLabels ? now.score <= 0 : level > now.score;
-    const near = hasLabels ? 0 : 1e-9 * (1 + Math.abs(level));
-    const reaches = (then) => up ? then.score >= level - near : then.score <= level + near;
-    const met = (then) => then.used === i
-      && (hasLabels ? then.prediction !== now.prediction : reaches(then));
-    const goal = { i, up, level, met };
-    const relaxed = solve(values, moving, goal);
-    if (!relaxed.found) return relaxed;
-    const smallest = !moving.some((f) => f.whole);
-    const after = smallest ? relaxed.after : nearestInWholes(values, relaxed.after, moving, goal);
+    const tried = goalsOf(now, wanted).map((goal) => ({ goal, ...solve(values, moving, goal) }))
+      .sort((a, b) => (a.cost ?? Infinity) - (b.cost ?? Infinity) || 0);
+    const relaxed = tried.filter((one) => one.found);
+    if (!relaxed.length) return fail(tried[0].reason);
+    const whole = moving.some((f) => f.whole), smallest = !whole && tried[0].found;
+    let after = null, least = Infinity;
+    for (const one of relaxed) {
+      if (one.cost >= least) break; // whole numbers cost no less
+      const found = whole ? nearestInWholes(values, one.after, moving, one.goal) : one.after;
+      const cost = found ? costOf(values, found, moving) : Infinity;
+      if (cost < least) [after, least] = [found, cost];
+    }
     if (!after) return fail("none was found in whole numbers");
-    const { prediction } = evaluate(after);
+    const { prediction } = locate(after);
     return { found: true, after, smallest, prediction, moving: moving.map((f) => f.name) };
   }
 
-  return { data, features, names, hasLabels, answer, evaluate, counterfactual };
+  return { data, features, names, hasLabels, several, answer, evaluate, counterfactual };
 })();

@@ -1,6 +1,7 @@
 // The page around the model: the form and its answer, the table of rows, the charts.
 (() => {
-  const { data, features, names, hasLabels, answer: answerOf, evaluate, counterfactual } = motlm;
+  const { data, features, names, hasLabels, several, evaluate, counterfactual } = motlm;
+  const answerOf = motlm.answer;
   const model = data.model, classes = model.answer.classes, n = model.loci.length;
 
   // -- the form and its answer ----------------------------------------------------------------
@@ -26,6 +27,17 @@
     const whole = make("table", {}, make("thead", {}, top), make("tbody", {}, ...body));
     return make("div", { class: "scroll", tabindex: "0" }, whole);
   }
+
+  const BLUE = "#0072b2", ORANGE = "#d55e00", CLEAR = "rgba(0,0,0,0)";
+  // of labels: Okabe and Ito's palette and three more, then as many as there are
+  const COLORS = [BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#5e3c99",
+    "#7f7f7f", "#f0e442"];
+  const SYMBOLS = ["circle", "triangle-up", "square", "diamond", "cross", "x", "triangle-down",
+    "star", "pentagon", "hexagon"], SIGNS = [..."●▲■◆✚✖▼★⬟⬢"];
+  const turn = (k) => (137.508 * k) % 360; // by the golden angle
+  const colorOf = (k) =>
+    COLORS[k] ?? `hsl(${turn(k).toFixed(0)}, 65%, ${[40, 55, 70][k % 3]}%)`;
+  const MOST_LABELS = 20; // of which the form shows probabilities
 
   const inputs = Object.create(null), holds = new Set();
   let wanted = null;
@@ -55,6 +67,17 @@
     inputs[name] = number;
     return [number, slider, make("label", { class: "hold" }, hold, " cannot be changed")];
   }
+  function labelChoice() { // by its index, since labels may be numbers
+    const select = make("select", { id: "wanted" });
+    select.append(make("option", { value: "", text: "any other label" }),
+      ...classes.map((label, k) => make("option", { value: k, text: show(label) })));
+    select.addEventListener("input", () => {
+      wanted = select.value === "" ? null : classes[select.value];
+      answer();
+    });
+    const text = "What would give this answer instead?";
+    return make("div", { class: "field wide" }, make("label", { for: "wanted", text }), select);
+  }
   function fields() {
     const place = document.getElementById("fields");
     features.forEach((feature, k) => {
@@ -63,7 +86,8 @@
       place.append(make("div", { class: "field" }, label, ...parts));
       inputs[feature.name].addEventListener("input", answer);
     });
-    if (!hasLabels) {
+    if (several) place.append(labelChoice());
+    else if (!hasLabels) {
       const input = make("input", { id: "wanted", type: "number", step: "any" });
       input.addEventListener("input", () => {
         wanted = input.value === "" ? null : Number(input.value);
@@ -105,7 +129,8 @@
     const bad = features.find(isBad);
     if (bad) { result.textContent = `${bad.name}: give a number.`; return; }
     const values = current(), now = evaluate(values);
-    result.textContent = `${show(now.prediction)}, decided by ${nameOf(now.used)}`
+    const chance = several ? ` (probability ${percent(now.classes[now.best].probability)})` : "";
+    result.textContent = `${show(now.prediction)}${chance}, decided by ${nameOf(now.used)}`
       + (now.contradicted ? "; local models contradict each other" : "");
     if (now.contradicted)
       place.append(warning("Local models that apply to this case contradict each other."));
@@ -115,13 +140,15 @@
         place.append(warning(`${f.name} = ${values[f.name]} lies outside the rows of this report`
           + ` (${show(f.low)} to ${show(f.high)}).`));
     });
-    place.append(listModels(now), ...explain(values, now));
+    if (several) place.append(...listLabels(now));
+    place.append(listModels(now), ...(several ? compare(values, now) : explain(values, now)));
     if (hasLabels || wanted !== null) place.append(...changes(values));
   }
   function listModels(now) {
     const away = (i) => `${show(now.distance[i])} / ${show(model.loci[i].radius)}`;
+    const top = (scores) => several ? Math.max(...scores) : scores;
     const row = (name, i) => [name, now.applicable[i] ? "yes" : "no", i < n ? away(i) : "",
-      now.scores[i], answerOf(now.scores[i])];
+      top(now.scores[i]), answerOf(now.scores[i])];
     return table(["model", "applies", "distance / radius", "score", "answer"], names.map(row));
   }
   function bar(share) { // left of the middle, or right
@@ -129,13 +156,55 @@
     const style = `width:${rem(Math.abs(share))};margin-left:${rem(Math.min(1, 1 + share))}`;
     return make("span", { class: `bar ${share > 0 ? "plus" : "minus"}`, style });
   }
+  // -- of several classes: all labels, and the answer beside another
+  function percent(share) {
+    if (share < 0.0005) return share > 0 ? "< 0.1 %" : "0 %";
+    return share < 1 && share >= 0.9995 ? "> 99.9 %" : `${(100 * share).toFixed(1)} %`;
+  }
+  function listLabels(now) {
+    const order = now.classes.map((one, k) => ({ ...one, k }));
+    const many = order.length > MOST_LABELS; // the likeliest alone
+    if (many) order.sort((a, b) => b.probability - a.probability).splice(MOST_LABELS);
+    const rem = (share) => `${(12 * share).toFixed(2)}rem`;
+    const line = ({ label, score, probability, k }) => [
+      k === now.best ? make("strong", { text: show(label) }) : show(label), percent(probability),
+      make("span", { class: "bar", style:
+        `width:${rem(probability)};background:${colorOf(k)}` }), score];
+    const note = many ? [paragraph(`The ${order.length} likeliest of ${classes.length} labels:`)]
+      : [];
+    return [...note, table(["label", "probability", "", "score"], order.map(line))];
+  }
+  function compare(values, now) {
+    const chosen = classes.indexOf(wanted);
+    const k = chosen < 0 || chosen === now.best ? now.second : chosen;
+    const own = now.classes[now.best], other = now.classes[k];
+    const lead = (name) => own.contributions[name] - other.contributions[name];
+    const order = features.map((f) => f.name).sort((a, b) => Math.abs(lead(b)) - Math.abs(lead(a)));
+    const sizes = order.flatMap((name) => [own.contributions[name], lead(name)].map(Math.abs));
+    const most = Math.max(...sizes, 1e-300);
+    const rows = order.map((name) => [name, values[name],
+      own.contributions[name], bar(own.contributions[name] / most),
+      lead(name), bar(lead(name) / most)]);
+    const [first, second] = [own, other].map((one) => show(one.label));
+    return [
+      paragraph(`Score of ${first} ${show(own.base)} at ${referenceOf(now)}; what each feature`
+        + ` adds, to ${show(own.score)}.`),
+      paragraph(`${k === now.second ? "The runner-up is" : "Compared with"} ${second}: the`
+        + ` difference of the two scores is ${show(own.base - other.base)} there; the last columns`
+        + ` show what each feature adds to it, to ${show(own.score - other.score)}.`),
+      table(["feature", "value", `adds to ${first}`, "", `against ${second}`, ""], rows),
+    ];
+  }
+  function referenceOf(now) {
+    if (now.used < 0) return "the centers of these localities";
+    return now.used < n ? `the center of ${names[now.used]}` : "the average training row";
+  }
+
   function explain(values, now) {
     const order = Object.entries(now.contributions).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const most = Math.max(...order.map(([, value]) => Math.abs(value)), 1e-300);
     const label = data.score_label[0].toUpperCase() + data.score_label.slice(1);
-    let reference = "the average training row";
-    if (now.used < 0) reference = "the centers of these localities";
-    else if (now.used < n) reference = `the center of ${names[now.used]}`;
+    const reference = referenceOf(now);
     const rates = model.answer.link === "log"; // the exponential of a contribution is a factor
     const rows = order.map(([name, value]) =>
       [name, values[name], rates ? Math.exp(value) : value, bar(value / most)]);
@@ -209,7 +278,6 @@
   }
 
   // -- charts ---------------------------------------------------------------------------------
-  const BLUE = "#0072b2", ORANGE = "#d55e00", CLEAR = "rgba(0,0,0,0)";
   const OPTIONS = { displaylogo: false, responsive: true, displayModeBar: false };
   const escape = (text) =>
     String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
@@ -234,7 +302,8 @@
       margin: { t: 10, r: 10 }, showlegend: false };
     const axis = { gridcolor: grid, zerolinecolor: grid, automargin: true };
     if (data.map) drawMap(data.map, base, axis, ink);
-    data.regions.forEach((region) => drawCoefficients(region, base, axis, ink));
+    const drawRegion = several ? drawScores : drawCoefficients;
+    data.regions.forEach((region) => drawRegion(region, base, axis, ink));
   }
 
   function drawMap(map, base, axis, ink) {
@@ -261,11 +330,13 @@
         one.range = [Math.min(...ends(k, -1)), Math.max(...ends(k, 1))];
       });
     }
+    if (several) legend(map);
     Plotly.react("map-chart", traces, layout, OPTIONS);
   }
   function answers(map, ink) {
     if (map.kind !== "plane") return [];
     const { x, y, z } = map, same = { x, y, z, hoverinfo: "skip" };
+    if (several) return regionsOf(map, ink);
     const colorscale = hasLabels ? [[0, BLUE], [1, ORANGE]] : "Cividis";
     const colors = { ...same, type: "heatmap", opacity: .35, showscale: !hasLabels, colorscale };
     if (!hasLabels) return [colors];
@@ -273,10 +344,34 @@
     const line = { color: ink, width: 1.2, dash: "dot" };
     return [colors, { ...same, type: "contour", contours, line, showscale: false }];
   }
+  // A color for each label, and a line around the regions of each; of two that touch one is enough.
+  function regionsOf({ x, y, z }, ink) {
+    const step = (k) => [[k / classes.length, colorOf(k)], [(k + 1) / classes.length, colorOf(k)]];
+    const colors = { x, y, z, type: "heatmap", opacity: .35, showscale: false, hoverinfo: "text",
+      text: z.map((row) => row.map((k) => escape(show(classes[k])))),
+      colorscale: classes.flatMap((_, k) => step(k)), zmin: -.5, zmax: classes.length - .5 };
+    const shown = [...new Set(z.flat())].slice(1);
+    const around = (k) => ({ x, y, z: z.map((row) => row.map((one) => Number(one === k))),
+      type: "contour", hoverinfo: "skip", showscale: false, line: { color: ink, width: 1 },
+      contours: { start: .5, end: .5, size: 1, coloring: "none" } });
+    return [colors, ...shown.map(around)];
+  }
+  function legend(map) {
+    const place = document.getElementById("map-legend");
+    if (!place) return;
+    const present = new Set([...(map.z ?? []).flat(), ...(map.target ?? []).map(codeOf)]);
+    place.replaceChildren(...classes.flatMap((label, k) => present.has(k) ? [make("li", {},
+      make("span", { text: SIGNS[k % SIGNS.length], style: `color:${colorOf(k)}`,
+        "aria-hidden": "true" }), ` ${show(label)}`)] : []));
+  }
+  const codeOf = (target) => classes.indexOf(target);
   function dots(map) {
     const second = (target) => target === classes[1];
     const marker = { size: 5, color: map.target, colorscale: "Cividis", symbol: "circle" };
-    if (hasLabels) {
+    if (several) {
+      marker.color = map.target.map((one) => colorOf(codeOf(one)));
+      marker.symbol = map.target.map((one) => SYMBOLS[codeOf(one) % SYMBOLS.length]);
+    } else if (hasLabels) {
       marker.color = map.target.map((one) => second(one) ? ORANGE : BLUE);
       marker.symbol = map.target.map((one) => second(one) ? "triangle-up" : "circle");
     }
@@ -298,13 +393,42 @@
     return shape;
   }
 
+  const short = (text) => text.length > 34 ? text.slice(0, 33) + "…" : text;
+  const per = data.standardized ? "standard deviation" : "unit";
+
+  // Of several classes: columns by labels.
+  function drawScores(region, base, axis, ink) {
+    const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper").trim();
+    const unit = model.factor.map((value) => value > 0 ? 1 / value : 0);
+    const size = (j) => region.coef.map((row) => row[j] * unit[j]);
+    const most = (j) => Math.max(...size(j).map(Math.abs));
+    const order = unit.map((_, j) => j).sort((a, b) => most(b) - most(a)).slice(0, 25).reverse();
+    const z = order.map(size), end = Math.max(...order.map(most), 1e-300);
+    const labels = classes.map((label) => escape(show(label))), few = labels.length <= 12;
+    const around = (k, j) => `${escape(region.feature_names[j])}, ${labels[k]}:`
+      + ` ${show(size(j)[k])} ± ${show(region.coef_scale[j] * unit[j])}`;
+    const trace = {
+      type: "heatmap", x: labels.map((_, k) => k), y: order.map((_, r) => r), z, zmin: -end,
+      zmax: end, xgap: 2, ygap: 2, colorscale: [[0, BLUE], [.5, paper], [1, ORANGE]],
+      colorbar: { thickness: 12, outlinewidth: 0, exponentformat: "e" }, hoverinfo: "text",
+      hovertext: order.map((j) => labels.map((_, k) => around(k, j))),
+      text: z.map((row) => row.map((value) => few ? Number(value.toPrecision(2)).toString() : "")),
+      texttemplate: "%{text}",
+    };
+    const ticks = (place, text) =>
+      ({ ...axis, showgrid: false, zeroline: false, tickvals: place, ticktext: text });
+    const layout = { ...base, height: 130 + 24 * order.length,
+      xaxis: addTitle(ticks(trace.x, classes.map((label) => escape(short(show(label))))),
+        `coefficient per ${per}`),
+      yaxis: ticks(trace.y, order.map((j) => escape(short(region.feature_names[j])))) };
+    Plotly.react(`chart-${region.index}`, [trace], layout, OPTIONS);
+  }
   function drawCoefficients(region, base, axis, ink) {
     const unit = model.factor.map((value) => value > 0 ? 1 / value : 0);
     const order = region.coef
       .map((value, j) => ({ name: region.feature_names[j], size: value * unit[j],
         deviation: region.coef_scale[j] * unit[j] }))
       .sort((a, b) => Math.abs(b.size) - Math.abs(a.size)).slice(0, 25).reverse();
-    const short = (text) => text.length > 34 ? text.slice(0, 33) + "…" : text;
     const places = order.map((_, k) => k);
     const trace = {
       type: "bar", orientation: "h", x: order.map((one) => one.size), y: places,
@@ -313,7 +437,6 @@
         pattern: { shape: order.map((one) => one.size > 0 ? "" : "/") } },
       hovertext: order.map((one) => escape(one.name)), hoverinfo: "text+x",
     };
-    const per = data.standardized ? "standard deviation" : "unit";
     const ticktext = order.map((one) => escape(short(one.name)));
     const layout = { ...base, height: 120 + 22 * order.length,
       xaxis: addTitle(axis, `coefficient per ${per}`),
