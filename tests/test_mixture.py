@@ -244,8 +244,8 @@ class BandClassifier(LocalMixtureClassifier):
     def _learn_target(self, y, settings):
         return Verdict.learn(y)
 
-    def _geometry(self, points, settings):
-        return Band(points)
+    def _geometries(self, points, settings, columns, target):
+        return [Band(points)]
 
 
 @pytest.fixture

@@ -215,8 +215,8 @@ class FewColumns(LearnedBalls):
 
 
 class FewColumnsMixin:
-    def _geometry(self, points, settings):
-        return FewColumns()
+    def _geometries(self, points, settings, columns, target):
+        return [FewColumns()]
 
 
 class FewColumnsRegressor(FewColumnsMixin, LocalMixtureRegressor):

@@ -6,8 +6,10 @@ Everything is computed in local variables; the estimator assigns the mixture tha
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,8 @@ from .errors import (
     StoppedEarlyWarning,
 )
 from .fingerprints import Fingerprint
-from .geometry import Geometry, radii
-from .inputs import CheckedTable, Reading
+from .geometry import Geometry, GivenCenters, LearnedBalls, LearnedLocalities, Metric, radii
+from .inputs import CheckedTable, Columns, Group, Reading
 from .learning import Found, Learning
 from .limits import SMALLEST_TARGET
 from .mixture import Mixture, Provenance
@@ -41,7 +43,9 @@ from .units import Units, check_spread, moments
 from .warmup import warm_up
 from .watch import Watch
 
-__all__ = ["Kind", "Sample", "count_rows", "fit_mixture"]
+__all__ = ["Kind", "Sample", "count_rows", "fit_mixture", "geometries_of"]
+
+_FEW = 3  # columns of a locality that people read at a glance
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ class Kind:
 
     owner: str  # name of the estimator, for messages
     target: Callable[[AnyArray], Target]  # of the targets of the rows to fit on
-    geometry: Callable[[Array | None, Settings], Geometry]  # of points of interest, if given
+    # that localities may have: of points of interest, if given, settings, columns and target
+    geometries: Callable[[Array | None, Settings, Columns, Target], list[Geometry]]
 
 
 @dataclass(frozen=True)
@@ -95,9 +100,11 @@ def fit_mixture(
     room = max(sizes)
     if before is not None and points is None and prior.plain:
         room = max(room, before.n_localities)
+    geometries = kind.geometries(points, settings, reading.columns, target)
+    geometries = [one for one in geometries if one.looks_at(varies)] or geometries[:1]
     recipe = Recipe(
         reading=reading,
-        geometry=kind.geometry(points, settings),
+        geometry=geometries[0],
         target=target,
         standardize=settings.standardize,
         varies=varies,
@@ -107,8 +114,15 @@ def fit_mixture(
         free_scale=settings.coef_scale == "free",
         room=room,
     )
-    whole = recipe.problem(rows)
-    resumed = None if before is None else _resume(before, whole)
+    recipes = [replace(recipe, geometry=one) for one in geometries]
+    wholes = [one.problem(rows) for one in recipes]
+    whole, resumed = wholes[0], None
+    if before is not None:
+        again = [_resume(before, one) for one in wholes]
+        which = next((k for k, one in enumerate(again) if one is not None), None)
+        if which is not None:
+            resumed, recipes, wholes = again[which], [recipes[which]], [wholes[which]]
+            whole = wholes[0]
     validation = _read_validation(sample, whole)
     warm_up(whole.objective(room, 1.0), settings.verbose > 0)
     # a block's products are small: more threads of BLAS only wait for each other
@@ -117,7 +131,7 @@ def fit_mixture(
         threadpool_limits(limits=1, user_api="blas"),
     ):
         learning = Learning(
-            recipe=replace(recipe, room=max(sizes)),
+            recipes=[replace(one, room=max(sizes)) for one in recipes],
             temperatures=temperatures,
             select=settings.select,
             validation_fraction=settings.validation_fraction,
@@ -126,10 +140,117 @@ def fit_mixture(
             watch=watch,
             rng=rng,
         )
-        found = learning.learn(rows, whole, sizes, resumed, validation)
+        found = learning.learn(rows, wholes, sizes, resumed, validation)
     _warn_of_end(found, sizes, watch, rows, settings)
     fingerprint = _fingerprint(table, validation, before if resumed is not None else None)
     return _keep(found, table, settings, fingerprint, room, learning)
+
+
+def geometries_of(
+    points: Array | None, settings: Settings, columns: Columns, target: Target
+) -> list[Geometry]:
+    """That these settings leave to choose from."""
+    corrections, features = settings.corrections_of(target), settings.features_of(target)
+    if points is not None:
+        return [_given(points, settings, columns, corrections)]
+    if features == "ball" and corrections == "none" and settings.locality_columns is None:
+        return [LearnedBalls()]
+    asked = _candidates(settings.locality_columns, columns)
+    if not isinstance(settings.locality_widths, str):
+        raise InputError(
+            "locality_widths in numbers are for points_of_interest that are given; got them"
+            " without.",
+            "Use 'learned' or 'equal'.",
+        )
+    widths = settings.locality_widths == "learned"
+    make = partial(LearnedLocalities, asked=asked, corrections=corrections, widths=widths)
+    if features == "ball":
+        return [make(most=0, widths=False)]
+    if features == "all":
+        return [make(most=0)]
+    if features != "auto":
+        return [make(most=int(features))]
+    few = make(most=_FEW)
+    return [few] if len(asked) <= _FEW else [few, make(most=0)]
+
+
+def _given(
+    points: Array, settings: Settings, columns: Columns, corrections: str
+) -> GivenCenters:
+    """Around points that are given: by the metric, or in the columns that are named."""
+    metric, named, widths = Metric(settings.metric), settings.locality_columns, settings.locality_widths
+    if named is None:
+        if not isinstance(widths, str):
+            raise InputError(
+                "locality_widths are of the columns that locality_columns names; got them alone."
+            )
+        return GivenCenters(points, metric, corrections=corrections)
+    if settings.metric != "euclidean":
+        raise InputError(
+            f"locality_columns are for the Euclidean metric; got metric={settings.metric!r}.",
+            "Leave one of them out.",
+        )
+    own = _candidates(named, columns)
+    given = None
+    if not isinstance(widths, str):
+        given = tuple(widths_of(widths, named, columns, own))
+    learned = isinstance(widths, str) and widths == "learned" and len(own) > 1
+    return GivenCenters(
+        points, metric, corrections=corrections, columns=own, widths=given, learned_widths=learned
+    )
+
+
+def widths_of(
+    widths: Any, named: Any, columns: Columns, own: tuple[int, ...]
+) -> Iterator[float]:
+    """Of each encoded column, in the user's units: by name, or in the order of locality_columns."""
+    names = [named] if isinstance(named, (str, Integral)) else list(named)
+    groups = [_named(columns.groups, name) for name in names]
+    values = list(widths.values()) if isinstance(widths, Mapping) else list(np.atleast_1d(widths))
+    if isinstance(widths, Mapping):
+        keys = [_named(columns.groups, name).name for name in widths]
+        values = [values[keys.index(one.name)] if one.name in keys else None for one in groups]
+    if len(values) != len(groups) or not all(
+        isinstance(one, Real) and not isinstance(one, bool) and 0 < float(one) < np.inf
+        for one in values
+    ):
+        raise InputError(
+            f"locality_widths must be 'learned', 'equal' or a positive number for each of the"
+            f" {len(groups)} columns of locality_columns; got {str(widths)[:200]}."
+        )
+    by_column = {
+        j: float(value)
+        for one, value in zip(groups, values, strict=True)
+        for j in range(one.columns.start, one.columns.stop)
+    }
+    return (by_column[j] for j in own)
+
+
+def _candidates(given: Any, columns: Columns) -> tuple[int, ...]:
+    """Encoded columns that localities may look at: those of the columns that are named; else of
+    numbers and of two levels, or of all where there are no such.
+    """
+    groups = columns.groups
+    if given is None:
+        chosen = [one for one in groups if one.levels is None or len(one.levels) == 2] or groups
+    else:
+        names = [given] if isinstance(given, (str, Integral)) else list(given)
+        chosen = [_named(groups, name) for name in names]
+        if not chosen:
+            raise InputError("locality_columns names no column; leave it out to allow all.")
+    return tuple(dict.fromkeys(j for one in chosen for j in range(one.columns.start, one.columns.stop)))
+
+
+def _named(groups: Sequence[Group], name: Any) -> Group:
+    if isinstance(name, Integral) and not isinstance(name, bool) and -1 < name < len(groups):
+        return groups[int(name)]
+    found = [one for one in groups if one.name == name]
+    if not found:
+        shown = ", ".join(repr(one.name) for one in groups[:8]) + (", .." if len(groups) > 8 else "")
+        raise InputError(
+            f"locality_columns has {name!r}, which is not a column of X; its columns are {shown}."
+        )
+    return found[0]
 
 
 def _generator(random_state: Any) -> np.random.Generator:
@@ -191,6 +312,7 @@ def _resume(before: Mixture, problem: Problem) -> tuple[Posterior, float] | None
         and before.geometry.kind == problem.geometry.kind
         and before.target.kind == problem.target.kind
         and _equal_labels(before.target.classes, problem.target.classes)
+        and before.geometry.fits(problem.geometry)
     )
     if not same:
         return None

@@ -14,13 +14,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy.special import gammaincinv, gammaln
 
-from ._typing import Array, Integers
+from ._typing import Array, Booleans, Integers
 from .errors import ModelFileError
 from .inputs import Inputs
 from .lookup import Table
 from .membership import half_distances, theta_tables, upsilon_tables
 from .metrics import Locus, Metric
 from .posterior import WEIGHTS, Layout, Posterior, Prior
+from .regions import describe_box
 from .rows import Rows
 
 __all__ = [
@@ -39,12 +40,14 @@ __all__ = [
     "read_geometry",
 ]
 
+_OTHERS = ( "radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
 _SMALLEST_RADIUS = 0.02  # standardized, of a ball that never reaches a membership of 1/2
 CENTER_SCALE = 0.2  # of a learned center, where a search begins
 SMALLEST_START, LARGEST_START = 1e-2, 1e6  # radius of a ball where a search begins
 _ROUNDING = 1e-9  # relative, by which two forms of a center in a file may differ
+CORRECTIONS = ("own", "all", "none")
 _NONE: Array = np.empty(0)
-Placed = dict[str, Array]  # fields of the posterior that place localities
+Placed = dict[str, Any]  # fields of the posterior that place localities
 
 
 class Geometry(Protocol):
@@ -102,6 +105,12 @@ class Geometry(Protocol):
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
     ) -> dict[str, Array]:
         """The posterior's fields of the localities in other units."""
+
+    def looks_at(self, varies: Booleans) -> bool:
+        """Whether some of the encoded columns that vary are among those that it looks at."""
+
+    def fits(self, other: Geometry) -> bool:
+        """Whether a posterior of this one is one of the other, which has the same kind."""
 
     def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
         """Of no locality; None where all are balls in all columns, with independent models."""
@@ -190,12 +199,26 @@ class GivenCenters:
     metric: Metric = field(default_factory=lambda: Metric("euclidean"))
     points: Array = field(default_factory=lambda: np.empty((0, 0)))  # the same, standardized
     radius: Array = field(default_factory=lambda: _NONE)
+    corrections: str = "none"  # whether local models are corrections of the exterior: "own", "all"
+    columns: tuple[int, ...] | None = None  # encoded, that matter; None: all, by the metric
+    widths: tuple[float, ...] | None = None  # of these columns, in the user's units
+    learned_widths: bool = False  # whether columns have widths of their own, which are learned
+    # (n_localities, n_encoded), of columns in squared Euclidean distances, where some are named;
+    # where they are learned, those to begin with
+    weights: Array | None = None
+    varies: Booleans | None = None  # (n_encoded,), where some are named
 
     kind: ClassVar[str] = "given"
     learned: ClassVar[bool] = False
-    measured: ClassVar[bool] = False
     parameters: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
-    free: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
+
+    @property
+    def measured(self) -> bool:
+        return self.learned_widths
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        return ("radius_shape", "radius_rate", *(("column_weight",) if self.measured else ()))
 
     @property
     def metric_name(self) -> str:
@@ -205,7 +228,22 @@ class GivenCenters:
         inputs.check_reach(self.given, "points_of_interest")
         points = inputs.standardize(self.given)
         metric = self.metric.fit(inputs.standardize(encoded), weight)
-        return replace(self, points=points, metric=metric)
+        if self.columns is None:
+            return replace(self, points=points, metric=metric)
+        row = np.zeros(len(inputs.varies))
+        own = [j for j in self.columns if inputs.varies[j]]
+        row[own] = 1.0
+        if self.widths is not None:
+            given = dict(zip(self.columns, self.widths, strict=True))
+            scales = np.array([given[j] * inputs.units.inverse_scale[j] for j in own])
+            row[own] = np.exp(-2.0 * (np.log(scales) - np.log(scales).mean()))
+        return replace(
+            self,
+            points=points,
+            metric=metric,
+            weights=np.repeat(row[None], len(points), axis=0),
+            varies=inputs.varies,
+        )
 
     def expand(
         self, prior: Prior, n_localities: int, inputs: Inputs, scores: tuple[int, ...] = ()
@@ -213,16 +251,49 @@ class GivenCenters:
         return _expand(prior, n_localities, inputs, scores)
 
     def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
-        return features, self.metric.distances(Z, self.points)
+        if self.weights is None:
+            return features, self.metric.distances(Z, self.points)
+        if self.measured:
+            return features, None
+        squared = [
+            ((Z[:, own > 0] - point[own > 0]) ** 2) @ own[own > 0]
+            for point, own in zip(self.points, self.weights, strict=True)
+        ]
+        return features, np.sqrt(np.array(squared).reshape(len(self.points), len(Z))).T
 
     def tables(self, posterior: Posterior) -> list[Table]:
         return theta_tables(posterior.radius_shape, posterior.radius_rate)
 
     def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
+        if self.measured:
+            return linear_scores(posterior, rows.features), _distances(posterior, rows)
         return linear_scores(posterior, rows.features), np.array(rows.distance.T, order="C")
 
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
-        return {"center": self.points, "center_scale": np.zeros(n)}, rows.distance.T
+        placed: Placed = {"center": self._seen(self.points), "center_scale": np.zeros(n)}
+        layout = self._layout(rows.features.shape[1])
+        if layout is not None:
+            placed["layout"] = layout
+        if not self.measured:
+            return placed, rows.distance.T
+        like = Posterior(**placed, **dict.fromkeys(_OTHERS, np.ones(n)))
+        return placed, _distances(like, rows)
+
+    def _seen(self, columns: Array) -> Array:
+        """Where distances are measured while it is learned: the columns that vary."""
+        return columns if self.varies is None else columns[:, self.varies]
+
+    def _layout(self, n_features: int) -> Layout | None:
+        if self.corrections == "none" and self.weights is None:
+            return None
+        n = len(self.points)
+        weight = np.ones(self._seen(self.points).shape)
+        if self.weights is not None:
+            weight = self._seen(self.weights)
+        corrected = np.ones((n, n_features))
+        if self.corrections == "own" and self.weights is not None:
+            corrected = (self._seen(self.weights) > 0).astype(float)
+        return Layout(weight, corrected, self.corrections != "none")
 
     def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
         raise NotImplementedError("given centers stay where they are")
@@ -233,18 +304,46 @@ class GivenCenters:
     def move(
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
     ) -> dict[str, Array]:
-        return {
-            "center": self.points,
+        if self.measured:
+            return _move(posterior, stretch, shift) | {"center": self._seen(self.points)}
+        moved: dict[str, Any] = {
+            "center": self._seen(self.points),
             "center_scale": posterior.center_scale * mean_stretch,
             "radius_rate": posterior.radius_rate / mean_stretch,
         }
+        if posterior.layout is not None:
+            moved["layout"] = self._layout(posterior.coef.shape[-1])
+        return moved
 
     def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
-        return None
+        if self.corrections == "none" and self.weights is None:
+            return None
+        empty = np.empty((0, n_coordinates)), np.empty((0, n_features))
+        return Layout(*empty, self.corrections != "none")
+
+    def looks_at(self, varies: Booleans) -> bool:
+        return True
+
+    def fits(self, other: Any) -> bool:
+        mine, theirs = (
+            (one.corrections, one.measured, one.weights is None) for one in (self, other)
+        )
+        return mine == theirs
 
     def keep(self, kept: Sequence[int]) -> GivenCenters:
         inside = list(kept)
-        return replace(self, given=self.given[inside], points=self.points[inside])
+        weights = None if self.weights is None else self.weights[inside]
+        return replace(
+            self, given=self.given[inside], points=self.points[inside], weights=weights
+        )
+
+    def _weights_of(self, inputs: Inputs, posterior: Posterior) -> Array | None:
+        """(n_localities, n_encoded), learned or given."""
+        if not self.measured:
+            return self.weights
+        found = np.zeros((posterior.n_localities, len(inputs.varies)))
+        found[:, inputs.varies] = posterior.column_weight
+        return found
 
     def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
         return self.given
@@ -253,12 +352,19 @@ class GivenCenters:
         return np.zeros((len(self.given), len(inputs.varies)))
 
     def half_widths(self, inputs: Inputs, posterior: Posterior) -> Sequence[Array | None]:
+        weights = self._weights_of(inputs, posterior)
+        if weights is not None:
+            reach = _reach(inputs, weights)
+            return [radius * one for radius, one in zip(self.radius, reach, strict=True)]
         if self.metric.norm in ("", "quadratic") or self.metric.arguments:
             return [None] * len(self.radius)
         width = _widths(inputs)
         return [radius * width for radius in self.radius]
 
     def loci(self, inputs: Inputs, posterior: Posterior) -> tuple[Locus, ...]:
+        weights = self._weights_of(inputs, posterior)
+        if weights is not None:
+            return _weighted_loci(inputs, self.points, weights, self.radius)
         columns = np.flatnonzero(inputs.counted)
         scales, matrix = self.metric.arguments.get("V"), self.metric.arguments.get("VI")
         return tuple(
@@ -277,7 +383,9 @@ class GivenCenters:
         return tuple(_within(radius, inputs) for radius in self.radius)
 
     def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
-        return self, posterior
+        weights = self._weights_of(inputs, posterior)
+        fixed = replace(self, weights=weights, learned_widths=False, corrections="none")
+        return fixed, posterior.separate()
 
     def depends_on_rows(self) -> str:
         return f"the scales of the metric {self.metric_name!r}" if self.metric.arguments else ""
@@ -286,13 +394,19 @@ class GivenCenters:
         return 0.0
 
     def content(self) -> dict[str, Any]:
-        return {
+        made = {
             "kind": self.kind,
             "given": self.given,
             "points": self.points,
             "metric": self.metric.content(),
             "radius": self.radius,
         }
+        # as before there were any, so that models keep their hashes
+        if self.corrections != "none":
+            made["corrections"] = self.corrections
+        if self.weights is not None:
+            made["weights"], made["learned_widths"] = self.weights, self.learned_widths
+        return made
 
     @classmethod
     def read(cls, read: Any, inputs: Inputs, n_localities: int) -> GivenCenters:
@@ -303,6 +417,18 @@ class GivenCenters:
             read.array("points", (n, d)),
             read.array("radius", (n,)),
         )
+        if "corrections" in read.content:
+            made = replace(made, corrections=read.choice("corrections", CORRECTIONS))
+        if "weights" in read.content:
+            weights = read.array("weights", (n, d))
+            if not (weights >= 0).all() or weights[:, ~inputs.varies].any():
+                raise read.fail("weights", "numbers of at least 0", weights.tolist())
+            made = replace(
+                made,
+                weights=weights,
+                learned_widths=read.boolean("learned_widths"),
+                varies=inputs.varies,
+            )
         units, counted = inputs.units, inputs.counted
         gap = np.abs(units.standardize(made.given) - made.points)[:, counted]
         size = ((np.abs(made.given) + np.abs(units.center)) * units.inverse_scale)[:, counted]
@@ -396,6 +522,12 @@ class LearnedBalls:
     def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
         return None
 
+    def looks_at(self, varies: Booleans) -> bool:
+        return True
+
+    def fits(self, other: Any) -> bool:
+        return True
+
     def keep(self, kept: Sequence[int]) -> LearnedBalls:
         return self
 
@@ -450,6 +582,40 @@ class LearnedBalls:
         return cls(read.array("radius", (n_localities,)))
 
 
+def _reach(inputs: Inputs, weights: Array) -> Array:
+    """(n_localities, n_encoded): the user's units of a distance of 1; infinite along a column that
+    a locality does not look at.
+    """
+    scale = np.sqrt(np.where(weights > 0, weights, 1.0))
+    return np.asarray(np.where(weights > 0, _widths(inputs) / scale, np.inf))
+
+
+def _weighted_loci(
+    inputs: Inputs, points: Array, weights: Array, radii: Array
+) -> tuple[Locus, ...]:
+    """Of standardized points and weights of the encoded columns."""
+    made = []
+    for point, weight, radius in zip(points, weights, radii, strict=True):
+        own = np.flatnonzero((weight > 0) & inputs.counted)
+        made.append(Locus("euclidean", own, point[own], float(radius), weight[own]))
+    return tuple(made)
+
+
+def _move(posterior: Posterior, stretch: Array, shift: Array) -> dict[str, Any]:
+    """Each locality is scaled by the mean change of its columns, and its widths by the rest."""
+    layout = posterior.layout
+    assert layout is not None
+    active = layout.column_weight > 0
+    each = np.where(active, np.log(stretch), 0.0).sum(axis=1) / np.maximum(layout.dims, 1)
+    weight = layout.column_weight / (stretch / np.exp(each)[:, None]) ** 2
+    return {
+        "center": np.where(active, posterior.center * stretch + shift, 0.0),
+        "center_scale": posterior.center_scale * np.exp(each),
+        "radius_rate": posterior.radius_rate / np.exp(each),
+        "layout": replace(layout, column_weight=np.clip(weight, *WEIGHTS) * active),
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class LearnedLocalities(LearnedBalls):
     """Localities in a few columns each, or in all, with widths of their own: membership is upsilon
@@ -458,6 +624,9 @@ class LearnedLocalities(LearnedBalls):
     """
 
     most: int = 3  # columns of a locality; 0 for all candidates
+    asked: tuple[int, ...] | None = None  # encoded columns that localities may look at; None: all
+    low: Array = field(default_factory=lambda: _NONE)  # (n_encoded,), least of the rows
+    high: Array = field(default_factory=lambda: _NONE)  # (n_encoded,)
     # of the columns that vary, those that localities may look at; None for all
     candidates: tuple[int, ...] | None = None
     corrections: str = "own"  # "own": in the locality's columns; "all"; "none": independent models
@@ -469,6 +638,22 @@ class LearnedLocalities(LearnedBalls):
     def free(self) -> tuple[str, ...]:  # type: ignore[override]
         widths = ("column_weight",) if self.widths and self.most != 1 else ()
         return ("radius_shape", "radius_rate", "center", "center_scale", *widths)
+
+    def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> LearnedLocalities:
+        found, place = self.candidates, np.cumsum(inputs.varies) - 1  # among those that vary
+        if self.asked is not None:
+            found = tuple(int(place[j]) for j in self.asked if inputs.varies[j])
+        low, high = encoded.min(axis=0), encoded.max(axis=0)
+        return replace(self, candidates=found, low=low, high=high)
+
+    def looks_at(self, varies: Booleans) -> bool:
+        return self.asked is None or bool(varies[list(self.asked)].any())
+
+    def fits(self, other: Any) -> bool:
+        mine, theirs = (
+            (one.most, one.candidates, one.corrections, one.widths) for one in (self, other)
+        )
+        return mine == theirs
 
     @property
     def pooled(self) -> bool:
@@ -514,6 +699,13 @@ class LearnedLocalities(LearnedBalls):
             one[rng.choice(columns, size=rng.choice(sizes), replace=False)] = 1.0
         return weight
 
+    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
+        placed, _ = super().place(rows, n, rng)
+        weight = self.draw(rows, n, rng)
+        placed["layout"] = Layout(weight, self.corrected(weight), self.pooled)
+        like = Posterior(**placed, **dict.fromkeys(_OTHERS, np.ones(n)))
+        return placed, _distances(like, rows)
+
     def vary(self, weight: Array, rng: np.random.Generator) -> Array:
         """With a column less, one more, or another one; or with another width."""
         columns, sizes = self.columns(len(weight)), self.sizes(len(weight))
@@ -546,13 +738,7 @@ class LearnedLocalities(LearnedBalls):
         )
 
     def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
-        distance = np.zeros((posterior.n_localities, len(rows)))
-        for i, (center, weight) in enumerate(
-            zip(posterior.center, posterior.column_weight, strict=True)
-        ):
-            for j in np.flatnonzero(weight):
-                distance[i] += weight[j] * (rows.coordinates[:, j] - center[j]) ** 2
-        return linear_scores(posterior, rows.features), np.sqrt(distance, out=distance)
+        return linear_scores(posterior, rows.features), _distances(posterior, rows)
 
     def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
         first, second = (each["layout"].column_weight[0] for each in (one, other))
@@ -560,30 +746,103 @@ class LearnedLocalities(LearnedBalls):
             return True
         return bool(np.sqrt(first @ (one["center"] - other["center"]) ** 2) > distance)
 
-    def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
-        center = rows.coordinates[row].astype(float)
-        return {"center": center, "center_scale": np.asarray(min(CENTER_SCALE, 0.3 * radius))}
-
     def move(
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
     ) -> dict[str, Any]:
-        """Each locality is scaled by the mean change of its columns, and its widths by the rest."""
-        layout = posterior.layout
-        assert layout is not None
-        active = layout.column_weight > 0
-        each = np.where(active, np.log(stretch), 0.0).sum(axis=1) / np.maximum(layout.dims, 1)
-        weight = layout.column_weight / (stretch / np.exp(each)[:, None]) ** 2
+        return _move(posterior, stretch, shift)
+
+    def _weights_of(self, inputs: Inputs, posterior: Posterior) -> Array:
+        """(n_localities, n_encoded)"""
+        found = np.zeros((posterior.n_localities, len(inputs.varies)))
+        found[:, inputs.varies] = posterior.column_weight
+        return found
+
+    def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
+        """Typical values where a locality does not look."""
+        seen = self._weights_of(inputs, posterior) > 0
+        return np.where(seen, super().centers(inputs, posterior), inputs.typical)
+
+    def center_scales(self, inputs: Inputs, posterior: Posterior) -> Array:
+        reach = _reach(inputs, self._weights_of(inputs, posterior))
+        return np.where(np.isinf(reach), 0.0, reach) * posterior.center_scale[:, None]
+
+    def half_widths(self, inputs: Inputs, posterior: Posterior) -> Sequence[Array | None]:
+        reach = _reach(inputs, self._weights_of(inputs, posterior))
+        return [radius * one for radius, one in zip(self.radius, reach, strict=True)]
+
+    def loci(self, inputs: Inputs, posterior: Posterior) -> tuple[Locus, ...]:
+        points = np.zeros((posterior.n_localities, len(inputs.varies)))
+        points[:, inputs.varies] = posterior.center
+        weights = self._weights_of(inputs, posterior)
+        return _weighted_loci(inputs, points, weights, self.radius)
+
+    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
+        fixed, moved = super().freeze(inputs, posterior)
+        made: Any = fixed
+        weights = self._weights_of(inputs, posterior)
+        return replace(made, weights=weights, varies=inputs.varies), moved.separate()
+
+    def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
+        centers = self.centers(inputs, posterior)
+        return tuple(
+            describe_box(inputs, center, half, self.low, self.high)
+            for center, half in zip(centers, self.half_widths(inputs, posterior), strict=True)
+        )
+
+    def content(self) -> dict[str, Any]:
         return {
-            "center": np.where(active, posterior.center * stretch + shift, 0.0),
-            "center_scale": posterior.center_scale * np.exp(each),
-            "radius_rate": posterior.radius_rate / np.exp(each),
-            "layout": replace(layout, column_weight=np.clip(weight, *WEIGHTS) * active),
+            "kind": self.kind,
+            "radius": self.radius,
+            "most": self.most,
+            "columns": None if self.asked is None else list(self.asked),
+            "corrections": self.corrections,
+            "widths": self.widths,
+            "low": self.low,
+            "high": self.high,
         }
+
+    @classmethod
+    def read(cls, read: Any, inputs: Inputs, n_localities: int) -> LearnedLocalities:
+        d = len(inputs.varies)
+        asked = None
+        if not read.is_null("columns"):
+            asked = read.integers("columns", len(read.sequence("columns")))
+            if not all(0 <= j < d for j in asked) or len(set(asked)) != len(asked):
+                raise read.fail("columns", f"different numbers below {d}", asked)
+        else:
+            read.raw("columns")
+        made = cls(
+            read.array("radius", (n_localities,)),
+            read.integer("most", 0),
+            asked,
+            read.array("low", (d,)),
+            read.array("high", (d,)),
+            None,
+            read.choice("corrections", CORRECTIONS),
+            read.boolean("widths"),
+        )
+        place = np.cumsum(inputs.varies) - 1
+        if asked is None:
+            return made
+        return replace(
+            made, candidates=tuple(int(place[j]) for j in asked if inputs.varies[j])
+        )
 
     def log_choices(self, posterior: Posterior) -> float:
         n_coordinates = posterior.center.shape[1]
         dims = (posterior.column_weight > 0).sum(axis=1)
         return float(sum(self.price(int(one), n_coordinates) for one in dims))
+
+
+def _distances(posterior: Posterior, rows: Rows) -> Array:
+    """(n_localities, n_rows), by the weights of the columns."""
+    distance = np.zeros((posterior.n_localities, len(rows)))
+    for i, (center, weight) in enumerate(
+        zip(posterior.center, posterior.column_weight, strict=True)
+    ):
+        for j in np.flatnonzero(weight):
+            distance[i] += weight[j] * (rows.coordinates[:, j] - center[j]) ** 2
+    return np.sqrt(distance, out=distance)
 
 
 def _squared_distances(rows: Rows, point: Array) -> Array:
@@ -598,7 +857,9 @@ def _within(radius: float, inputs: Inputs) -> str:
     return f"within {radius:.3g} of its center" + ("" if plain else " in standardized units")
 
 
-GEOMETRIES: dict[str, type[Any]] = {one.kind: one for one in (GivenCenters, LearnedBalls)}
+GEOMETRIES: dict[str, type[Any]] = {
+    one.kind: one for one in (GivenCenters, LearnedBalls, LearnedLocalities)
+}
 
 
 def read_geometry(read: Any, inputs: Inputs, n_localities: int) -> Geometry:

@@ -195,17 +195,21 @@ class Mixture:
         if coef.ndim > 2:
             more = {"classes": tuple(np.asarray(target.classes).tolist())}
 
+        rho, sigma = posterior.deviations
+        spread = np.zeros((n + 1, d))
+        spread[:, counted] = rho[:, counted[inputs.varies]] * slope[counted]
+
         def model(i: int) -> dict[str, Any]:
-            lever = posterior.coef_scale[i] * _norm(slope * units.center)
+            lever = _norm(spread[i] * units.center)
             intercept = posterior.intercept[i] * target.scale + target.center
             intercept = intercept - coef[i] @ units.center
             return {
                 "feature_names": inputs.names,
                 "coef": _fix(coef[i]),
-                "coef_scale": _fix(posterior.coef_scale[i] * slope),
+                "coef_scale": _fix(spread[i]),
                 "intercept": _fix(intercept) if np.ndim(intercept) else float(intercept),
                 "intercept_scale": float(
-                    np.hypot(posterior.intercept_scale[i] * target.scale, lever)
+                    np.hypot(sigma[i] * target.scale, lever)
                 ),
                 "n_rows": self.provenance.n_rows[i],
                 **more,
@@ -269,7 +273,7 @@ class Mixture:
             "inputs": self.inputs.content(),
             "geometry": self.geometry.content(),
             "target": self.target.content(),
-            "posterior": {name: getattr(self.posterior, name) for name in FIELDS},
+            "posterior": self.posterior.content(),
             "overlap": self.overlap.name,
             "n_rows": list(self.provenance.n_rows),
             "points": list(self.provenance.points),

@@ -217,6 +217,26 @@ class Posterior:
         """Whether local models are corrections of the exterior."""
         return self.layout is not None and self.layout.pooled
 
+    @property
+    def deviations(self) -> tuple[Array, Array]:
+        """Standard deviations of each model's weights, (n_localities + 1, n_features), and of its
+        intercepts, (n_localities + 1,). A correction's are added to the exterior's.
+        """
+        rho = np.repeat(self.coef_scale[:, None], self.coef.shape[-1], axis=1)
+        sigma = self.intercept_scale
+        if self.layout is not None and self.layout.pooled:
+            local = np.hypot(rho[-1], rho[:-1] * self.layout.corrected)
+            rho, sigma = np.vstack([local, rho[-1:]]), np.append(np.hypot(sigma[:-1], sigma[-1]), sigma[-1])
+        return rho, sigma
+
+    def separate(self) -> Posterior:
+        """The same models, independent of each other, with their mean deviations."""
+        if self.layout is None:
+            return self
+        rho, sigma = self.deviations
+        one = np.sqrt((rho**2).mean(axis=1)) if rho.shape[1] else self.coef_scale
+        return replace(self, coef_scale=one, intercept_scale=sigma, layout=None)
+
     def norms2(self, features: Array) -> Array:
         """(n_localities + 1, n_rows): of the features that each model has own weights for."""
         every = np.einsum("ij,ij->i", features, features)
@@ -238,6 +258,11 @@ class Posterior:
     def radius_mean(self) -> Array:
         """shape / rate, the paper's radius."""
         return self.radius_shape / self.radius_rate
+
+    def content(self) -> dict[str, Any]:
+        """All numbers, by their names."""
+        made: dict[str, Any] = {name: getattr(self, name) for name in FIELDS}
+        return made if self.layout is None else made | self.layout.content()
 
     def astype(self, dtype: Any) -> Posterior:
         """The same numbers in a floating type."""
@@ -302,6 +327,14 @@ class Layout:
         return replace(
             self, column_weight=self.column_weight[inside], corrected=self.corrected[inside]
         )
+
+    def content(self) -> dict[str, Any]:
+        """All numbers, by their names."""
+        return {
+            "column_weight": self.column_weight,
+            "corrected": self.corrected,
+            "pooled": self.pooled,
+        }
 
     def join(self, other: Layout) -> Layout:
         """Of both localities, one after another."""

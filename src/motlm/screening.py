@@ -127,7 +127,7 @@ def promising_corrections(
                 dims = int((drawn.weight[k] > 0).sum())
                 own = int(geometry.corrected(drawn.weight[k][None]).sum()) + 1
                 price = geometry.price(dims, rows.coordinates.shape[1])
-                net = nats * gain - price - _PER_COLUMN * dims - _PER_WEIGHT * own * len(model)
+                net = nats * gain - price - _PER_COLUMN * dims - _PER_WEIGHT * own * model.shape[1]
                 made.append((float(net), drawn.weight[k], model, int(drawn.row[k]), radius))
         return sorted(made, key=lambda one: -one[0])
 
@@ -157,9 +157,8 @@ def _ball(objective: Objective, posterior: Posterior, one: Any, total: float) ->
     net, weight, model, row, radius = one
     loss, geometry = objective.loss, objective.geometry
     radius = min(max(float(radius), SMALLEST_START), LARGEST_START)
-    model = model.reshape(*loss.scores, -1)
-    coef = np.stack([posterior.coef[-1] + model[..., :-1], posterior.coef[-1]])
-    intercept = np.stack([posterior.intercept[-1] + model[..., -1], posterior.intercept[-1]])
+    model = model.reshape(2, *loss.scores, -1)
+    coef, intercept = posterior.coef[-1] + model[..., :-1], posterior.intercept[-1] + model[..., -1]
     placed = geometry.candidate(objective.rows, row, radius)
     layout = Layout(weight[None], geometry.corrected(weight[None]), geometry.pooled)
     return Ball(placed | {"layout": layout}, radius, coef, intercept, net / total, loss.start_scale)

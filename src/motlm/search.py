@@ -365,9 +365,7 @@ class Search:
         """Whether mixtures are placed anew: to place one ball is to grow from none, and many are
         better grown.
         """
-        if not (self.grows and fewer):
-            return True
-        return 1 < n <= _FRESH and not self.objective(0, 1.0).geometry.layout(0, 0)
+        return 1 < n <= _FRESH or not (self.grows and fewer)
 
     def _draw(self, objective: Objective, n: int, rng: np.random.Generator) -> list[Posterior]:
         """Mixtures placed at random rows, as many as time allows."""

@@ -102,6 +102,12 @@ def place_at_rows(
         coef[i], intercept[i] = _ridge(objective, working, inside)
     coef[n], intercept[n] = _ridge(objective, working, outside)
     coef[late:n], intercept[late:n] = coef[n], intercept[n]
+    layout = placed.get("layout")
+    if layout is not None and layout.pooled:
+        for i in range(late):
+            own = layout.corrected[i] > 0
+            inside = distance[i] <= radius[i]
+            coef[i], intercept[i] = _correct(objective, working, inside, own, coef[n], intercept[n])
     return Posterior(
         **placed,
         radius_shape=np.full(n, _SHAPE),
@@ -366,6 +372,26 @@ def _ridge(
     model = fit_ridge(data, np.atleast_2d(response), chosen_weight)
     model = model.reshape(*objective.loss.scores, -1)
     return np.asarray(model[..., :-1]), np.asarray(model[..., -1])
+
+
+def _correct(
+    objective: Objective,
+    working: tuple[Array, Array],
+    chosen: Booleans,
+    own: Booleans,
+    coef: Array,
+    intercept: Array,
+) -> tuple[Array, Array]:
+    """The exterior's model, corrected in some features by a ridge regression on the chosen rows."""
+    X = objective.rows.features[chosen].astype(float)
+    response, weight = working
+    gap = response[..., chosen] - (X @ coef.T).T - intercept[..., None]
+    design = np.column_stack([X[:, own], np.ones(len(X))])
+    gram = design.T @ (design * weight[chosen, None]) + np.eye(design.shape[1])
+    change = np.linalg.solve(gram, design.T @ (weight[chosen] * gap).T).T
+    coef = coef.copy()
+    coef[..., own] += change[..., :-1]
+    return coef, intercept + change[..., -1]
 
 
 def placed_at_rows(

@@ -228,13 +228,48 @@ def _far(data: Data, row: int, weight: Array, out: Array) -> None:
                 out[i] += a * gap * gap
 
 
+@compiled
+def _promise(gram: Array, side: Array, ridge: float, factor: Array, solved: Array) -> float:
+    """What a ridge regression removes of a quadratic loss, and its weights, into solved."""
+    for a in range(len(gram)):
+        for b in range(a + 1):
+            factor[a, b] = gram[a, b]
+        factor[a, a] += ridge
+        for k in range(len(side)):
+            solved[k, a] = side[k, a]
+    cholesky_solve_each(factor, solved)
+    gain = 0.0
+    for k in range(len(side)):
+        for a in range(len(gram)):
+            gain += 0.5 * side[k, a] * solved[k, a]
+    return gain
+
+
+@compiled
+def _add_pushed(
+    data: Data, push: Array, bend: float, places: Integers, row: int, x: Array, gram: Array,
+    side: Array,
+) -> None:  # fmt: skip
+    """Add a row to the normal equations of some features and the intercept."""
+    q = len(x) - 1
+    for a in range(q):
+        x[a] = data.features[places[a], row]
+    for a in range(q + 1):
+        bent = bend * x[a]
+        for b in range(a + 1):
+            gram[a, b] += bent * x[b]
+        for k in range(len(side)):
+            side[k, a] += push[k, row] * x[a]
+
+
 @entry
 def score_corrections(
     data: Data, push: Array, curvature: Array, cost: Array, rows: Integers, weight: Array,
     corrected: Array, cuts: Integers, ridge: float,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Of localities around rows, in weighted columns, that contain as many rows as one of the cuts
-    says: the loss that corrections of the models there would remove, and those, (score, feature).
+    says: the loss that corrections of the models inside and outside would remove, and those,
+    (side, score, feature).
 
     Loss is taken as quadratic: `push` are the rows' slopes, (score, row), and `curvature` their
     bends; `cost` is what each row costs by being inside. Of each locality the cut that removes most
@@ -242,12 +277,11 @@ def score_corrections(
     """
     outputs, m = push.shape
     d, count = data.features.shape[0], len(rows)
-    found, models = np.zeros((count, 2)), np.zeros((count, outputs, d + 1))
-    squared = np.empty(m)
+    found, models = np.zeros((count, 2)), np.zeros((count, 2, outputs, d + 1))
+    squared, places = np.empty(m), np.empty(d + 1, np.int64)
     for one in range(count):
         _far(data, rows[one], weight[one], squared)
         order = np.argsort(squared)
-        places = np.empty(d + 1, np.int64)
         q = 0
         for j in range(d):
             if corrected[one, j] != 0.0:
@@ -255,35 +289,28 @@ def score_corrections(
                 q += 1
         places[q] = d
         gram, side = np.zeros((q + 1, q + 1)), np.zeros((outputs, q + 1))
-        x, solved, factor = np.ones(q + 1), np.empty((outputs, q + 1)), np.empty((q + 1, q + 1))
+        every, sides = np.zeros((q + 1, q + 1)), np.zeros((outputs, q + 1))
+        x, factor = np.ones(q + 1), np.empty((q + 1, q + 1))
+        inside, outside = np.empty((outputs, q + 1)), np.empty((outputs, q + 1))
+        for row in range(m):
+            _add_pushed(data, push, curvature[row], places, row, x, every, sides)
+        rest, others = np.empty((q + 1, q + 1)), np.empty((outputs, q + 1))
         spent, position = 0.0, 0
         found[one, 1] = -math.inf
         for cut in cuts:
             limit = squared[order[cut - 1]]
             while position < m and (position < cut or squared[order[position]] <= limit):
                 row = order[position]
-                for a in range(q):
-                    x[a] = data.features[places[a], row]
-                bend = curvature[row]
-                for a in range(q + 1):
-                    bent = bend * x[a]
-                    for b in range(a + 1):
-                        gram[a, b] += bent * x[b]
-                    for k in range(outputs):
-                        side[k, a] += push[k, row] * x[a]
+                _add_pushed(data, push, curvature[row], places, row, x, gram, side)
                 spent += cost[row]
                 position += 1
             for a in range(q + 1):
                 for b in range(a + 1):
-                    factor[a, b] = gram[a, b]
-                factor[a, a] += ridge
+                    rest[a, b] = every[a, b] - gram[a, b]
                 for k in range(outputs):
-                    solved[k, a] = side[k, a]
-            cholesky_solve_each(factor, solved)
-            gain = -spent
-            for k in range(outputs):
-                for a in range(q + 1):
-                    gain += 0.5 * side[k, a] * solved[k, a]
+                    others[k, a] = sides[k, a] - side[k, a]
+            gain = _promise(gram, side, ridge, factor, inside) - spent
+            gain += _promise(rest, others, ridge, factor, outside)
             if gain > found[one, 1]:
                 radius = math.sqrt(limit)
                 if position < m:
@@ -291,5 +318,6 @@ def score_corrections(
                 found[one, 0], found[one, 1] = radius, gain
                 for k in range(outputs):
                     for a in range(q + 1):
-                        models[one, k, places[a]] = solved[k, a]
+                        models[one, 0, k, places[a]] = inside[k, a]
+                        models[one, 1, k, places[a]] = outside[k, a]
     return found, models

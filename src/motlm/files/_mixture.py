@@ -15,7 +15,7 @@ from ..inputs import HANDLE_UNKNOWN, Columns, Inputs, Reading
 from ..limits import LARGEST, SMALLEST
 from ..mixture import Mixture
 from ..overlap import OVERLAPS
-from ..posterior import FIELDS, Posterior, check_ranges, shape_of
+from ..posterior import FIELDS, WEIGHTS, Layout, Posterior, check_ranges, shape_of
 from ..targets import read_target
 from ..units import Units
 from ._provenance import LOCALITIES, provenance_entry, read_provenance
@@ -37,7 +37,7 @@ def mixture_entries(mixture: Mixture) -> dict[str, Any]:
         "inputs": plain(mixture.inputs.content()),
         "geometry": plain(mixture.geometry.content()),
         "target": plain(mixture.target.content()),
-        "posterior": {name: plain(getattr(mixture.posterior, name)) for name in FIELDS},
+        "posterior": plain(mixture.posterior.content()),
         "overlap": mixture.overlap.name,
         "provenance": provenance_entry(mixture.provenance),
     }
@@ -122,20 +122,42 @@ def _read_posterior(
 ) -> Posterior:
     """Learned centers lie among the rows' coordinates; given ones may have any width, or none."""
     n_features = int(inputs.varies.sum())
-    if geometry.learned:
+    if geometry.learned or geometry.measured:
         row, features = np.zeros((1, len(inputs.varies))), np.zeros((1, n_features))
         n_coordinates = geometry.rows(row, features)[0].shape[1]
     else:
         first = next(iter(read.sequence("center")), None)
         n_coordinates = len(first) if isinstance(first, list) else 0
     shapes = {name: shape_of(name, n, n_coordinates, n_features, scores) for name in FIELDS}
-    made = Posterior(**{name: read.array(name, shape) for name, shape in shapes.items()})
+    layout = _read_layout(read, geometry, n, n_coordinates, n_features)
+    made = Posterior(
+        **{name: read.array(name, shape) for name, shape in shapes.items()}, layout=layout
+    )
     read.done()
     try:
         check_ranges(made, geometry.learned)
     except InputError as error:
         raise ModelFileError(f"{read.where}{error.text}") from None
     return made
+
+
+def _read_layout(
+    read: Reader, geometry: Geometry, n: int, n_coordinates: int, n_features: int
+) -> Layout | None:
+    """Of localities in some columns, or whose models are corrections."""
+    expected = geometry.layout(n_coordinates, n_features)
+    if expected is None:
+        return None
+    weight = read.array("column_weight", (n, n_coordinates))
+    low, high = WEIGHTS
+    if not ((weight == 0) | ((weight >= low / 2) & (weight <= 2 * high))).all():
+        raise read.fail("column_weight", f"0, or numbers from {low:g} to {high:g}", "others")
+    corrected = read.array("corrected", (n, n_features))
+    if not ((corrected == 0) | (corrected == 1)).all():
+        raise read.fail("corrected", "numbers 0 and 1", "others")
+    if read.boolean("pooled") != expected.pooled:
+        raise read.fail("pooled", f"{expected.pooled}, as the geometry has it", not expected.pooled)
+    return Layout(weight, corrected, expected.pooled)
 
 
 def _check_radius(geometry: Geometry, posterior: Posterior) -> None:

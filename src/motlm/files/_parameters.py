@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ def _entry(name: str, value: Any, inputs: Inputs) -> Any:
         return [[plain(label), plain(float(weight))] for label, weight in value.items()]
     if name == "points_of_interest" and value is not None:
         return _points_entry(value, inputs)
+    if name == "locality_columns" and value is not None:
+        return [plain(one) for one in ([value] if isinstance(value, (str, Integral)) else value)]
+    if name == "locality_widths" and not isinstance(value, str):
+        if isinstance(value, Mapping):
+            return [[plain(column), plain(float(width))] for column, width in value.items()]
+        return _numbers_entry(name, np.atleast_1d(value))
     if name == "inverse_temperature" and not isinstance(value, str):
         return _numbers_entry(name, value)
     if name == "random_state" and not (value is None or isinstance(value, (int, np.integer))):
@@ -97,6 +104,8 @@ def read_parameters(read: Reader, n_encoded: int) -> dict[str, Any]:
         ("inverse_temperature", list): lambda name: _read_numbers(read, name),
         ("class_weight", list): lambda name: _read_weights(read, name),
         ("points_of_interest", list): lambda name: _read_points(read, name),
+        ("locality_columns", list): lambda name: _read_names(read, name),
+        ("locality_widths", list): lambda name: _read_widths(read, name),
     }
     found = {}
     for name, value in read.content.items():
@@ -113,6 +122,22 @@ def read_parameters(read: Reader, n_encoded: int) -> dict[str, Any]:
 def _read_numbers(read: Reader, name: str) -> tuple[float, ...]:
     values = read.sequence(name)
     return tuple(read.shaped(name, values, (len(values),)).tolist())
+
+
+def _read_names(read: Reader, name: str) -> list[Any]:
+    """Names or numbers of columns."""
+    found = read.sequence(name)
+    if not all(type(one) in (str, int) for one in found):
+        raise read.fail(name, "names or numbers of columns", found)
+    return list(found)
+
+
+def _read_widths(read: Reader, name: str) -> Any:
+    """In order, or [column, width] each."""
+    found = read.sequence(name)
+    if all(isinstance(one, list) for one in found):
+        return _read_weights(read, name)
+    return _read_numbers(read, name)
 
 
 def _read_weights(read: Reader, name: str) -> dict[Any, float]:

@@ -16,7 +16,7 @@ from ._read import Reader
 
 __all__ = ["HASHED", "SCHEMA", "upgrade"]
 
-SCHEMA = 5
+SCHEMA = 6
 HASHED = 3  # the schema from which on certificates name models by the hash of today
 
 
@@ -173,9 +173,28 @@ def _from_4_to_5(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "schema": 5, "parameters": made}
 
 
+_BALLS = {  # parameters that schema 6 added, with what was meant before
+    "centers": "free",
+    "locality_features": "ball",
+    "locality_columns": None,
+    "locality_widths": "learned",
+    "corrections": "none",
+}
+
+
+def _from_5_to_6(content: dict[str, Any]) -> dict[str, Any]:
+    """Localities were balls in all columns, with independent models."""
+    parameters = Reader(content).part("parameters").content
+    known = [name for name in _BALLS if name in parameters]
+    if known:
+        raise ModelFileError(f"unknown entries 'parameters.{known[0]}'.")
+    return {**content, "schema": 6, "parameters": {**parameters, **_BALLS}}
+
+
 _UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
     3: _from_3_to_4,
     4: _from_4_to_5,
+    5: _from_5_to_6,
 }
