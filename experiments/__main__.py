@@ -150,8 +150,8 @@ def parser() -> argparse.ArgumentParser:
         "--only",
         choices=(*coverage.PARTS, "copies"),
         help=(
-            "coverage: the statements of certify and audit, those without a split, or the control"
-            " of audits on rounded training rows"
+            "coverage: the statements of certify and audit, those without a split, the controls on"
+            " training rows, or that of audits on rounded ones"
         ),
     )
     about.add_argument(

@@ -754,6 +754,23 @@ def test_ties_are_those_of_the_first_class() -> None:
         np.testing.assert_allclose(other.predict_proba(X), 1 / 3)
 
 
+@EACH
+def test_scores_that_differ_by_less_than_probabilities_show(loss: str) -> None:
+    """The answer leads by some last digits, so that all ways to it agree."""
+    X, y = turned(60)
+    model = LocalMixtureClassifier(0, **QUICK).fit(X, y)
+    almost = replace(
+        model.posterior_, coef=np.zeros((1, 3, 2)), intercept=np.array([[0.0, 0.0, 1e-18]])
+    )
+    target = replace(model.mixture_.target, loss_name=loss)
+    other = with_mixture(model, posterior=almost, target=target)
+    proba = other.predict_proba(X)
+    assert set(other.predict(X)) == {"dog"}
+    assert set(proba.argmax(axis=1)) == set(other.decision_function(X).argmax(axis=1)) == {2}
+    np.testing.assert_allclose(proba, 1 / 3, rtol=1e-14)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-14)
+
+
 def test_losses_know_their_number_of_classes() -> None:
     for loss_name, kind in (("log", Multinomial), ("zero-one", AnySign)):
         loss = Several(np.arange(5), loss_name).loss

@@ -738,6 +738,52 @@ def test_unsound_content_is_named(place: tuple, value: object, match: str, every
         estimator_of(from_document(change(document, place, value)))
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "match"),
+    [
+        (("target", "classes"), ["a", "b"], "target.classes should be three to 256 different la"),
+        (("target", "classes"), ["a", "b", "b"], "target.classes should be three to 256 different"),
+        (("target", "classes"), ["b", "a", "c"], "three to 256 different labels in order"),
+        (("target", "classes"), [str(i) for i in range(300)], "three to 256 different labels"),
+        (
+            ("target", "classes"),
+            ["a", "b", "c", "d"],
+            r"posterior.coef should have shape \(2, 4, 2",
+        ),
+        (("target", "classes"), [1, 2, 3], "target.classes should be labels of type text"),
+        (("target", "classes"), [["a"], "b", "c"], "target.classes should be labels of type text"),
+        (("target", "kind"), "binary", "target.classes should be two different labels"),
+        (("target", "loss"), "poisson", "target.loss should be one of log, zero-one"),
+        (("posterior", "coef"), [[1.0, 2.0]] * 2, r"posterior.coef should have shape \(2, 3, 2\)"),
+        (("posterior", "coef", 0, 2), [1.0], r"posterior.coef should have shape \(2, 3, 2\)"),
+        (("posterior", "coef", 1, 0, 0), 7.0, "exterior.coef does not agree"),
+        (("posterior", "intercept"), [0.0, 0.0], r"posterior.intercept should have shape \(2, 3\)"),
+        (("posterior", "intercept", 1, 2), "1", "posterior.intercept should be numbers"),
+        (("posterior", "coef_scale"), [[0.1] * 3] * 2, "posterior.coef_scale should be numbers"),
+        (("provenance", "prior", "coef"), [[[[1]]]], "a vector or a matrix, or an array of 3 axes"),
+        (("provenance", "prior", "coef_scale"), [[1.0]], "prior.coef_scale should be a number, or"),
+        (("exterior", "formula"), "a: 1", "exterior.formula should be that of its"),
+    ],
+)
+def test_unsound_content_of_several_classes_is_named(
+    place: tuple, value: object, match: str, every
+) -> None:
+    document = document_of(every["several"][0])
+    with pytest.raises(ModelFileError, match=match):
+        estimator_of(from_document(change(document, place, value)))
+
+
+def test_labels_of_several_classes_are_those_of_the_estimator(every) -> None:
+    """A regressor's file does not hold them, nor a classifier's two where it has three."""
+    document = document_of(every["several"][0])
+    regressor = document_of(every["regressor"][0])
+    with pytest.raises(ModelFileError):
+        estimator_of(from_document(change(regressor, ("target",), document["target"])))
+    binary = document_of(every["given"][0])
+    with pytest.raises(ModelFileError, match=r"posterior.coef should have shape \(3, 3, 2\)"):
+        from_document(change(binary, ("target",), document["target"]))
+
+
 @pytest.mark.parametrize("name", [name for name, one in FIELDS.items() if one.positive])
 def test_scales_are_positive(name: str, every) -> None:
     document = document_of(every["learned"][0])

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2, make_ringnorm
@@ -44,6 +44,12 @@ def clients() -> tuple[pd.DataFrame, np.ndarray]:
 def cancer() -> tuple[np.ndarray, np.ndarray]:
     rows = load_breast_cancer()
     return rows.data[:, :10], rows.target
+
+
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """Of which some pixels are always white."""
+    X, y = load_digits(return_X_y=True)
+    return X[:500], y[:500]
 
 
 def paper(estimator: Any, *arguments: Any, **options: Any) -> Any:
@@ -86,6 +92,18 @@ SETS = {
         lambda: make_clf_case1(200, random_state=0),
     ),
 }
+SEVERAL = {  # classes, which the earlier revision did not have
+    "iris": (LocalMixtureClassifier(2, **FAST), lambda: load_iris(return_X_y=True)),
+    "iris_zero_one": (
+        LocalMixtureClassifier("auto", loss="zero-one", max_localities=2, **FAST),
+        lambda: load_iris(return_X_y=True),
+    ),
+    "iris_given": (
+        LocalMixtureClassifier(points_of_interest=[[6, 3, 4, 1], [5, 3, 1, 0]], **FAST),
+        lambda: load_iris(return_X_y=True),
+    ),
+    "digits": (LocalMixtureClassifier(1, **FAST), digits),
+}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -102,9 +120,9 @@ def test_objectives_are_as_low(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", SETS | SEVERAL)
 def test_same_seed_same_posterior(name: str) -> None:
-    estimator, rows = SETS[name]
+    estimator, rows = (SETS | SEVERAL)[name]
     one, again, two = (clone(estimator).set_params(n_jobs=n).fit(*rows()) for n in (1, 1, 2))
     for other in (again, two):
         assert other.inverse_temperature_ == one.inverse_temperature_

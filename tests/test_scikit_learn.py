@@ -13,8 +13,11 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.datasets import make_classification, make_regression
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, make_classification, make_regression
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
     TunedThresholdClassifierCV,
@@ -23,7 +26,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
@@ -193,3 +196,87 @@ def test_feature_names_survive(Estimator) -> None:
     assert "* age" in model.exterior_.formula()
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame[["income", "age", "debt", "years"]])
+
+
+# -- several classes -------------------------------------------------------------------------------
+
+LABEL_LOSSES = pytest.mark.parametrize("loss", ["log", "zero-one"])
+
+
+def flowers() -> tuple[np.ndarray, np.ndarray]:
+    X, codes = load_iris(return_X_y=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[codes]
+
+
+@LABEL_LOSSES
+def test_checks_of_several_classes_are_run(loss: str) -> None:
+    """scikit-learn leaves them out of estimators of two classes."""
+    names = {
+        getattr(check, "func", check).__name__
+        for _, check in estimator_checks_generator(LocalMixtureClassifier(loss=loss))
+    }
+    assert {"check_classifiers_train", "check_classifiers_classes"} <= names
+    assert "check_classifier_not_supporting_multiclass" not in names
+
+
+@pytest.mark.filterwarnings("ignore:no training row belongs")
+@LABEL_LOSSES
+def test_grid_search_and_cross_validation_of_several_classes(loss: str) -> None:
+    X, y = flowers()
+    model = quick(LocalMixtureClassifier, loss=loss)
+    for scoring in ("roc_auc_ovr", "roc_auc_ovo", "neg_log_loss", "balanced_accuracy", "f1_macro"):
+        scores = cross_val_score(model, X, y, cv=3, scoring=scoring, error_score="raise")
+        assert np.isfinite(scores).all()
+    assert cross_val_score(model, X, y, cv=3, scoring="roc_auc_ovr").min() > 0.9
+    grid = {"n_localities": [0, 1], "loss": ["log", "zero-one"]}
+    search = GridSearchCV(model, grid, cv=3, scoring="neg_log_loss", error_score="raise").fit(X, y)
+    assert search.best_params_["loss"] == "log"  # whose probabilities are meant as such
+    assert search.predict_proba(X).shape == (150, 3)
+
+
+@pytest.mark.filterwarnings("ignore:no training row belongs")
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_probabilities_of_several_classes_are_calibrated(method: str) -> None:
+    """Those of the zero-one loss are overconfident."""
+    X, y = make_classification(
+        n_samples=900, n_features=4, n_redundant=0, n_informative=4, n_classes=3, class_sep=0.7,
+        n_clusters_per_class=1, flip_y=0.2, random_state=0,
+    )  # fmt: skip
+    model = quick(LocalMixtureClassifier, n_localities=0, loss="zero-one").fit(X[:600], y[:600])
+    calibrated = CalibratedClassifierCV(model, method=method, cv=3).fit(X[:600], y[:600])
+    before, after = (log_loss(y[600:], one.predict_proba(X[600:])) for one in (model, calibrated))
+    assert after < before
+
+
+def test_thresholds_of_several_classes_are_refused_as_scikit_learns() -> None:
+    X, y = flowers()
+    errors = []
+    for model in (LogisticRegression(max_iter=1000), quick(LocalMixtureClassifier)):
+        with pytest.raises(ValueError, match="Only binary classification is supported") as caught:
+            TunedThresholdClassifierCV(model, cv=3).fit(X, y)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
+@pytest.mark.filterwarnings("ignore:no training row belongs")
+def test_tools_of_several_classes() -> None:
+    X, y = flowers()
+    model = fitted(quick(LocalMixtureClassifier), X, y)
+    assert model.score(X, y) == np.mean(model.predict(X) == y)
+    assert roc_auc_score(y, model.predict_proba(X), multi_class="ovr") > 0.98
+    found = permutation_importance(model, X, y, n_repeats=3, random_state=0)
+    assert found.importances_mean[2:].max() > 0.1
+    pipe = make_pipeline(StandardScaler(), quick(LocalMixtureClassifier)).fit(X, y)
+    assert pipe.decision_function(X).shape == (150, 3)
+    weight = np.where(y == "setosa", 2.0, 1.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        result = cross_validate(
+            quick(LocalMixtureClassifier)
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True),
+            X,
+            y,
+            params={"sample_weight": weight},
+            cv=2,
+        )
+    assert (result["test_score"] > 0.85).all()

@@ -436,9 +436,12 @@ class Several(Labels):
     @flush_to_zero
     def probabilities(self, score: Array, variance: Array) -> Array:
         """(n_rows, n_classes), from the scores that are answered by and their variance."""
-        if self.loss_name == "log":
-            return np.asarray(softmax(score, axis=0).T)
-        return self._largest(score, variance).T
+        log = self.loss_name == "log"
+        found = np.asarray(softmax(score, axis=0) if log else self._largest(score, variance))
+        answer = self.shade(score)
+        tied = np.flatnonzero(found.argmax(axis=0) != answer)  # by rounding
+        found[answer[tied], tied] *= _AHEAD
+        return np.asarray(found.T)
 
     @staticmethod
     @flush_to_zero
@@ -507,6 +510,7 @@ class Several(Labels):
 
 _NODES = np.arange(-10.0, 9.1, 0.2)  # to 1e-15 of ten classes, 1e-9 of 256
 _FAR = 40.0  # deviations beyond which a density is 0
+_AHEAD = 1.0 + 4e-15  # by which an answer leads labels that rounding would tie it with
 
 
 @dataclass(frozen=True, eq=False)

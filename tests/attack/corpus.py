@@ -82,6 +82,20 @@ def _classifiers() -> dict[str, Any]:
         "given": fit(points_of_interest=POINTS, overlap="mean"),
         "not standardized": fit(points_of_interest=POINTS, standardize=False),
     }
+    three = np.where(X[:, 0] > 0.5, "doch", y)
+    made |= {
+        "several": fit(three, n_localities=1),
+        "several, linear": fit(
+            np.arange(24) % 5,
+            n_localities=0,
+            prior=Prior(coef=np.zeros((1, 5, 2)), coef_scale=0.5),
+        ),
+        "several, given": fit(three, points_of_interest=POINTS, loss="zero-one", overlap="mean"),
+    }
+    several = fit(three, n_localities=1, class_weight={"doch": 2.0})
+    fresh, labels = rows_and_labels(40, 6)
+    several.certificate_ = audit(several, fresh, np.where(fresh[:, 0] > 0.5, "doch", labels))
+    made["several, certified"] = several
     for metric in ("manhattan", "chebyshev", "mahalanobis", "seuclidean", "cosine"):
         made[metric] = fit(points_of_interest=POINTS[:1], metric=metric)
     certified = fit(n_localities=1)

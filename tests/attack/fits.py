@@ -54,6 +54,12 @@ _OWN: dict[bool, dict[str, tuple[Any, ...]]] = {
     },
     False: {"loss": ("squared", "poisson", "gamma", "x"), "power": (1.0001, 1.9999, 2.0, "x")},
 }
+_LABELS: tuple[tuple[Any, ...], ...] = (
+    *(("ja", "nein"), (True, False), (-1, 1), (1e308, 5e-324), ("", "\0"), ("a", "\ud800")),
+    *((0, 0), (1, 2**53), ("ja", "nein", "doch", "nie"), (3, -1, 0), (1e308, 5e-324, -0.0)),
+    *(("", "\0", " "), (0, 0, 1), (1, 2**53, 2**53 + 1), (1.0, 2.5, 3.0), ("a", "B", "b", "A")),
+    (-1e300, 0.0, 1e300, np.inf),
+)
 _PRIORS = ("coef_scale", "intercept_scale", "radius_shape", "radius_rate", "center_scale", "coef")
 _KINDS: tuple[Any, ...] = (
     np.float32,
@@ -81,12 +87,13 @@ class Fit:
             "random_state": 0,
         }
         n, d = chance.pick((2, 3, 4, 6, 10, 20, 30, 30)), chance.pick((1, 1, 2, 2, 3))
+        count = chance.pick((2, 2, 3, 3, 4, 30)) if self.classify else 0  # of classes
         rng = chance.numpy()
         self.X: Any = rng.normal(size=(n, d))
-        self.y: Any = rng.permutation(np.arange(n) % 2) if self.classify else rng.normal(size=n)
+        self.y: Any = rng.permutation(np.arange(n) % count) if count else rng.normal(size=n)
         self.weight: Any = None
         self.exposure: Any = None
-        kind = "labels" if self.classify else "numbers"
+        kind = f"{count} labels" if self.classify else "numbers"
         if not self.classify and chance.likely(0.5):
             kind = self.parameters["loss"] = chance.pick(RATE_LOSSES)
             self.parameters["inverse_temperature"] = 1.0
@@ -144,10 +151,9 @@ def _rows(chance: Chance, fit: Fit) -> None:
 
 def _target(chance: Chance, fit: Fit) -> None:
     if fit.classify:
-        labels = chance.pick((("ja", "nein"), (True, False), (-1, 1), (1e308, 5e-324), ("", "\0")))
-        labels = chance.pick((labels, ("a", "\ud800"), (0, 0), (1, 2**53)))
+        labels = chance.pick(_LABELS)
         chance.note(f"labels {labels!r}")
-        codes = np.unique(fit.y, return_inverse=True)[1]
+        codes = np.unique(fit.y, return_inverse=True)[1] % len(labels)
         fit.y = np.array([labels[one] for one in codes.tolist()])
         return
     scale, shift = chance.pick(values.EXTREMES), chance.pick((0.0, 0.0, *values.EXTREMES))
@@ -272,11 +278,31 @@ def _check(model: Any, fit: Fit) -> None:
             raise Broken(f"probabilities {shares}")
         if (model.classes_[shares.argmax(axis=1)] != answers).any():
             raise Broken(f"answers {answers} with probabilities {shares}")
+        _check_scores(model, fit, answers)
     elif not np.isfinite(answers).all():
         raise Broken(f"predictions {answers}")
     elif model.loss != "squared" and (answers < 0).any():
         raise Broken(f"rates {answers}")
     explain_local(model, fit.X)
+
+
+def _check_scores(model: Any, fit: Fit, answers: Any) -> None:
+    """The scores, votes and sets of a classifier."""
+    count, odds, votes = (
+        len(model.classes_),
+        model.decision_function(fit.X),
+        model.vote_proba(fit.X),
+    )
+    shape = (len(fit.X),) if count == 2 else (len(fit.X), count)
+    if odds.shape != shape or not np.isfinite(odds).all():
+        raise Broken(f"decision_function {odds}")
+    if count > 2 and (model.classes_[odds.argmax(axis=1)] != answers).any():
+        raise Broken(f"answers {answers} with scores {odds}")
+    if not ((votes > 0) & (votes <= 1)).all() or not np.allclose(votes.sum(axis=1), 1.0):
+        raise Broken(f"votes {votes}")
+    sets = model.predict_set(fit.X)
+    if not all(answer in one.tolist() for answer, one in zip(answers.tolist(), sets, strict=True)):
+        raise Broken(f"answers {answers} with sets {sets}")
 
 
 def _repeat(fit: Fit, model: Any, n_jobs: int | None) -> None:
