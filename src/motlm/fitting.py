@@ -152,7 +152,7 @@ def geometries_of(
     """That these settings leave to choose from."""
     corrections, features = settings.corrections_of(target), settings.features_of(target)
     if points is not None:
-        return [_given(points, settings, columns, corrections)]
+        return [_given(points, settings, columns, corrections, features)]
     if features == "ball" and corrections == "none" and settings.locality_columns is None:
         return [LearnedBalls()]
     asked = _candidates(settings.locality_columns, columns)
@@ -175,16 +175,19 @@ def geometries_of(
 
 
 def _given(
-    points: Array, settings: Settings, columns: Columns, corrections: str
+    points: Array, settings: Settings, columns: Columns, corrections: str, features: Any
 ) -> GivenCenters:
     """Around points that are given: by the metric, or in the columns that are named."""
-    metric, named, widths = Metric(settings.metric), settings.locality_columns, settings.locality_widths
+    metric = Metric(settings.metric)
+    named, widths = settings.locality_columns, settings.locality_widths
     if named is None:
         if not isinstance(widths, str):
             raise InputError(
                 "locality_widths are of the columns that locality_columns names; got them alone."
             )
-        return GivenCenters(points, metric, corrections=corrections)
+        if features == "ball" or widths == "equal" or settings.metric != "euclidean":
+            return GivenCenters(points, metric, corrections=corrections)
+        named = columns.names  # all, with widths that are learned
     if settings.metric != "euclidean":
         raise InputError(
             f"locality_columns are for the Euclidean metric; got metric={settings.metric!r}.",
@@ -238,7 +241,8 @@ def _candidates(given: Any, columns: Columns) -> tuple[int, ...]:
         chosen = [_named(groups, name) for name in names]
         if not chosen:
             raise InputError("locality_columns names no column; leave it out to allow all.")
-    return tuple(dict.fromkeys(j for one in chosen for j in range(one.columns.start, one.columns.stop)))
+    every = (j for one in chosen for j in range(one.columns.start, one.columns.stop))
+    return tuple(dict.fromkeys(every))
 
 
 def _named(groups: Sequence[Group], name: Any) -> Group:
@@ -246,7 +250,8 @@ def _named(groups: Sequence[Group], name: Any) -> Group:
         return groups[int(name)]
     found = [one for one in groups if one.name == name]
     if not found:
-        shown = ", ".join(repr(one.name) for one in groups[:8]) + (", .." if len(groups) > 8 else "")
+        shown = ", ".join(repr(one.name) for one in groups[:8])
+        shown += ", .." if len(groups) > 8 else ""
         raise InputError(
             f"locality_columns has {name!r}, which is not a column of X; its columns are {shown}."
         )

@@ -29,7 +29,7 @@ from .watch import Watch
 __all__ = ["Found", "Learning", "Outcome", "choose", "choose_simplest", "is_futile"]
 
 PATIENCE = 2  # sizes without improvement before growth ends
-_RAISED = 5  # times that lambda is doubled to keep as many localities as were asked for
+_RAISED = 4  # times that lambda is doubled to keep as many localities as were asked for
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
 
 
@@ -168,8 +168,8 @@ class Learning:
     ) -> Found:
         """Choose n and lambda, if there is a choice, and search on all rows.
 
-        `wholes` are the problems of the table, for each recipe. `before` is a posterior to go on from, with its lambda;
-        `validation` are rows to choose by.
+        `wholes` are the problems of the table, for each recipe. `before` is a posterior to go on
+        from, with its lambda; `validation` are rows to choose by.
         """
         temperatures = sorted(self.temperatures, reverse=True)
         if before is not None and (len(temperatures) == 1 or before[1] in temperatures):
@@ -289,7 +289,8 @@ class Learning:
         posterior = ranked[0].posterior
         radius = radii(problem.geometry, posterior)
         inside = _count_rows(problem, posterior, radius)
-        enveloped, whole = bool((inside == len(problem.rows)).any()), bool(inside.all())
+        enveloped = bool((inside == len(problem.rows)).any())
+        whole = bool(inside.all()) and not enveloped
         if held is None:
             bound = self.target.bound(ranked[0], float(problem.rows.weight.sum()), n_choices)
             return Outcome(ranked, None, np.empty(0), (-bound,), enveloped, whole)
@@ -350,14 +351,22 @@ class Learning:
 
     def _drop_empty(self, found: Found) -> Found:
         """Drop the localities without rows, search on without them, until all have rows."""
-        solution, problem = found.solution, found.problem
-        radius = radii(problem.geometry, solution.posterior)
-        alive = [int(i) for i in np.flatnonzero(_count_rows(problem, solution.posterior, radius))]
-        if len(alive) == solution.posterior.n_localities:
+        solution, problem, posterior = found.solution, found.problem, found.solution.posterior
+        inside = _count_rows(problem, posterior, radii(problem.geometry, posterior))
+        useful = inside > 0
+        if problem.geometry.learned and posterior.layout is not None:
+            around = np.flatnonzero(inside == len(problem.rows))
+            useful[around] = False
+            for i in around[:1]:  # it does the exterior's work
+                coef, intercept = posterior.coef.copy(), posterior.intercept.copy()
+                coef[-1], intercept[-1] = coef[i], intercept[i]
+                posterior = replace(posterior, coef=coef, intercept=intercept)
+        alive = [int(i) for i in np.flatnonzero(useful)]
+        if len(alive) == posterior.n_localities:
             return found
         fewer = problem.keep(alive)
         objective = fewer.objective(len(alive), solution.inverse_temperature)
-        [again] = self._search(fewer).polish(objective, [solution.posterior.keep(alive)], tol=None)
+        [again] = self._search(fewer).polish(objective, [posterior.keep(alive)], tol=None)
         again = replace(again, n_iter=solution.n_iter + again.n_iter)
         return self._drop_empty(Found(again, fewer, [found.kept[i] for i in alive], found.searched))
 

@@ -27,7 +27,7 @@ from .lookup import Table, memberships
 from .objective import BLOCK
 from .optimize import Record
 from .overlap import Overlap, apply_to, contain
-from .posterior import FIELDS, Posterior, Prior
+from .posterior import Posterior, Prior
 from .routine import Routine
 from .rows import Rows
 from .targets import Target

@@ -226,7 +226,8 @@ class Posterior:
         sigma = self.intercept_scale
         if self.layout is not None and self.layout.pooled:
             local = np.hypot(rho[-1], rho[:-1] * self.layout.corrected)
-            rho, sigma = np.vstack([local, rho[-1:]]), np.append(np.hypot(sigma[:-1], sigma[-1]), sigma[-1])
+            rho = np.vstack([local, rho[-1:]])
+            sigma = np.append(np.hypot(sigma[:-1], sigma[-1]), sigma[-1])
         return rho, sigma
 
     def separate(self) -> Posterior:

@@ -75,7 +75,8 @@ def _level(group: Group, j: int, ends: tuple[float, float]) -> str:
         return ""
     if has:
         return f"{group.name} {level}"
-    return f"{group.name} {group.levels[0]}" if len(group.levels) == 2 else f"{group.name} not {level}"
+    other = group.levels[0] if len(group.levels) == 2 else f"not {level}"
+    return f"{group.name} {other}"
 
 
 def _round(value: float, width: float) -> str:

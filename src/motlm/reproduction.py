@@ -15,9 +15,19 @@ from ._typing import Array, ArrayLike
 from .membership import distances
 from .objective import Evaluator, Objective, never
 from .optimize import Solution, solution_at
-from .posterior import FIELDS, Packing, Posterior
+from .posterior import FIELDS, Packing, Posterior, Prior
 
-__all__ = ["nadam", "paper_draw", "upsilon_qmc"]
+__all__ = ["PAPER", "nadam", "paper_draw", "upsilon_qmc"]
+
+PAPER: dict[str, Any] = {
+    "locality_features": "ball",
+    "corrections": "none",
+    "prior": Prior(),
+}
+"""The parameters of the paper's mixtures: balls in all columns, independent local models, and its
+prior. A classifier's loss there is ``loss="zero-one"``; the paper's own solver, weights and stopping
+rule are ``solver="nadam"`` and, of classifiers, ``coef_scale="unit"``."""
+
 
 _RATES = {"mean": 0.1, "scale": 0.005, "radius": 2.0}  # by the role of a field
 _BOUNDS = {

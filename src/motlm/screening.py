@@ -103,7 +103,8 @@ def promising_corrections(
     cost = np.maximum(own, 0.0) * (rows.weight - outside)
     slopes, bends = np.atleast_2d(push) * outside, curvature * outside
     suspect = (np.atleast_2d(push) ** 2).sum(axis=0) * outside
-    chance = 0.5 * suspect / max(float(suspect.sum()), 1e-300) + 0.5 * rows.weight / rows.total_weight
+    chance = 0.5 * suspect / max(float(suspect.sum()), 1e-300)
+    chance += 0.5 * rows.weight / rows.total_weight
     chance /= chance.sum()
     m, nats = len(rows), objective.inverse_temperature
     cuts = np.unique(np.clip(np.ceil(np.array(_CUTS) * m).astype(np.int64), min(_FEWEST, m), m))

@@ -17,7 +17,6 @@ from .geometry import (
     Geometry,
     GivenCenters,
     LearnedBalls,
-    Placed,
     rank,
 )
 from .limits import flush_to_zero

@@ -337,7 +337,7 @@ def _pooled_divergence(setup: Setup, fields: Fields, prior: Fields, partials: Fi
     """Of all models: the exterior's from its prior, corrections from one around 0 whose scale is
     shared by all of them, weights and intercepts.
     """
-    n, d, outputs = setup.n, setup.d, setup.outputs
+    n, outputs = setup.n, setup.outputs
     last = n * outputs
     scales, own = np.empty(n + 1), np.ones(1)
     pooled_scales(
@@ -407,7 +407,8 @@ def _models_divergence(setup: Setup, fields: Fields, prior: Fields, partials: Fi
 def kl_and_partials(setup: Setup, full: Array, partials: Array) -> float:
     """KL(Q || P), eqs. 14, 20, 23 and 45 of the paper, and the price of discrete choices."""
     n, wide, d, outputs = setup.n, setup.n_coordinates, setup.d, setup.outputs
-    fields, prior = fields_of(full, n, wide, d, outputs), fields_of(setup.prior, n, wide, d, outputs)
+    fields = fields_of(full, n, wide, d, outputs)
+    prior = fields_of(setup.prior, n, wide, d, outputs)
     slopes = fields_of(partials, n, wide, d, outputs)
     total = setup.price
     for i in range(n):

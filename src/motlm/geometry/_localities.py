@@ -1,0 +1,250 @@
+"""Localities in a few columns each, whose centers and widths are learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from .._typing import Array, Booleans, Integers
+from ..inputs import Inputs
+from ..lookup import Table
+from ..membership import upsilon_tables
+from ..metrics import Locus
+from ..posterior import Layout, Posterior
+from ..regions import describe_box
+from ..rows import Rows
+from ._balls import LearnedBalls
+from ._common import (
+    CORRECTIONS,
+    NONE,
+    OTHERS,
+    Geometry,
+    Placed,
+    distances_of,
+    linear_scores,
+    move_localities,
+    reach_of,
+    weighted_loci,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedLocalities(LearnedBalls):
+    """Localities in a few columns each, or in all, with widths of their own: membership is upsilon
+    of sqrt(sum a (x - c)^2) over the columns that a locality looks at. Its model may be a
+    correction of the exterior.
+    """
+
+    most: int = 3  # columns of a locality; 0 for all candidates
+    asked: tuple[int, ...] | None = None  # encoded columns that localities may look at; None: all
+    low: Array = field(default_factory=lambda: NONE)  # (n_encoded,), least of the rows
+    high: Array = field(default_factory=lambda: NONE)  # (n_encoded,)
+    # of the columns that vary, those that localities may look at; None for all
+    candidates: tuple[int, ...] | None = None
+    corrections: str = "own"  # "own": in the locality's columns; "all"; "none": independent models
+    widths: bool = True  # whether columns have widths of their own
+
+    kind: ClassVar[str] = "localities"
+
+    @property
+    def free(self) -> tuple[str, ...]:  # type: ignore[override]
+        widths = ("column_weight",) if self.widths and self.most != 1 else ()
+        return ("radius_shape", "radius_rate", "center", "center_scale", *widths)
+
+    def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> LearnedLocalities:
+        found, place = self.candidates, np.cumsum(inputs.varies) - 1  # among those that vary
+        if self.asked is not None:
+            found = tuple(int(place[j]) for j in self.asked if inputs.varies[j])
+        low, high = encoded.min(axis=0), encoded.max(axis=0)
+        return replace(self, candidates=found, low=low, high=high)
+
+    def looks_at(self, varies: Booleans) -> bool:
+        return self.asked is None or bool(varies[list(self.asked)].any())
+
+    def fits(self, other: Any) -> bool:
+        mine, theirs = (
+            (one.most, one.candidates, one.corrections, one.widths) for one in (self, other)
+        )
+        return mine == theirs
+
+    @property
+    def pooled(self) -> bool:
+        return self.corrections != "none"
+
+    def columns(self, n_coordinates: int) -> Integers:
+        """Those that may be looked at."""
+        every = range(n_coordinates) if self.candidates is None else self.candidates
+        return np.array(every, dtype=np.int64)
+
+    def sizes(self, n_coordinates: int) -> range:
+        """Numbers of columns that a locality may have."""
+        count = len(self.columns(n_coordinates))
+        return range(count, count + 1) if not self.most else range(1, min(self.most, count) + 1)
+
+    def corrected(self, weight: Array) -> Array:
+        """Which features local models may correct, for these weights of columns."""
+        if self.corrections != "own":
+            return np.ones(weight.shape)
+        return (weight > 0).astype(float)
+
+    def price(self, dims: int, n_coordinates: int) -> float:
+        """Of which columns, in nats."""
+        if not self.most:
+            return 0.0
+        count = len(self.columns(n_coordinates))
+        ways = gammaln(count + 1) - gammaln(dims + 1) - gammaln(count - dims + 1)
+        return float(ways + np.log(len(self.sizes(n_coordinates))))
+
+    def work(self, n_features: int) -> float:
+        """Products that a candidate's regression takes of each row."""
+        own = n_features
+        if self.corrections == "own":
+            own = min(self.most or n_features, n_features)
+        return float((own + 2) ** 2)
+
+    def draw(self, rows: Rows, count: int, rng: np.random.Generator) -> Array:
+        """Weights of columns of localities to begin with, (count, n_coordinates)."""
+        width = rows.coordinates.shape[1]
+        columns, sizes = self.columns(width), self.sizes(width)
+        weight = np.zeros((count, width))
+        for one in weight:
+            one[rng.choice(columns, size=rng.choice(sizes), replace=False)] = 1.0
+        return weight
+
+    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
+        placed, _ = super().place(rows, n, rng)
+        weight = self.draw(rows, n, rng)
+        placed["layout"] = Layout(weight, self.corrected(weight), self.pooled)
+        like = Posterior(**placed, **dict.fromkeys(OTHERS, np.ones(n)))
+        return placed, distances_of(like, rows)
+
+    def vary(self, weight: Array, rng: np.random.Generator) -> Array:
+        """With a column less, one more, or another one; or with another width."""
+        columns, sizes = self.columns(len(weight)), self.sizes(len(weight))
+        found, own = weight.copy(), np.flatnonzero(weight)
+        others = np.setdiff1d(columns, own)
+        ways = ["width"] if self.widths and len(own) > 1 else []
+        ways += ["less"] if len(own) - 1 in sizes else []
+        ways += ["more"] if len(own) + 1 in sizes and len(others) else []
+        ways += ["other"] if len(others) else []
+        way = rng.choice(ways) if ways else ""
+        if way in ("less", "other"):
+            found[rng.choice(own)] = 0.0
+        if way in ("more", "other"):
+            found[rng.choice(others)] = 1.0
+        if way == "width":
+            found[rng.choice(own)] *= np.exp(rng.normal())
+        inside = found > 0
+        found[inside] /= np.exp(np.log(found[inside]).mean())
+        return found
+
+    def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
+        return Layout(np.empty((0, n_coordinates)), np.empty((0, n_features)), self.pooled)
+
+    def tables(self, posterior: Posterior) -> list[Table]:
+        return upsilon_tables(
+            (posterior.column_weight > 0).sum(axis=1),
+            posterior.center_scale,
+            posterior.radius_shape,
+            posterior.radius_rate,
+        )
+
+    def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
+        return linear_scores(posterior, rows.features), distances_of(posterior, rows)
+
+    def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
+        first, second = (each["layout"].column_weight[0] for each in (one, other))
+        if ((first > 0) != (second > 0)).any():
+            return True
+        return bool(np.sqrt(first @ (one["center"] - other["center"]) ** 2) > distance)
+
+    def move(
+        self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
+    ) -> dict[str, Any]:
+        return move_localities(posterior, stretch, shift)
+
+    def _weights_of(self, inputs: Inputs, posterior: Posterior) -> Array:
+        """(n_localities, n_encoded)"""
+        found = np.zeros((posterior.n_localities, len(inputs.varies)))
+        found[:, inputs.varies] = posterior.column_weight
+        return found
+
+    def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
+        """Typical values where a locality does not look."""
+        seen = self._weights_of(inputs, posterior) > 0
+        return np.where(seen, super().centers(inputs, posterior), inputs.typical)
+
+    def center_scales(self, inputs: Inputs, posterior: Posterior) -> Array:
+        reach = reach_of(inputs, self._weights_of(inputs, posterior))
+        return np.where(np.isinf(reach), 0.0, reach) * posterior.center_scale[:, None]
+
+    def half_widths(self, inputs: Inputs, posterior: Posterior) -> Sequence[Array | None]:
+        reach = reach_of(inputs, self._weights_of(inputs, posterior))
+        return [radius * one for radius, one in zip(self.radius, reach, strict=True)]
+
+    def loci(self, inputs: Inputs, posterior: Posterior) -> tuple[Locus, ...]:
+        points = np.zeros((posterior.n_localities, len(inputs.varies)))
+        points[:, inputs.varies] = posterior.center
+        weights = self._weights_of(inputs, posterior)
+        return weighted_loci(inputs, points, weights, self.radius)
+
+    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
+        fixed, moved = super().freeze(inputs, posterior)
+        made: Any = fixed
+        weights = self._weights_of(inputs, posterior)
+        return replace(made, weights=weights, varies=inputs.varies), moved.separate()
+
+    def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
+        centers = self.centers(inputs, posterior)
+        return tuple(
+            describe_box(inputs, center, half, self.low, self.high)
+            for center, half in zip(centers, self.halfwidths_of(inputs, posterior), strict=True)
+        )
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "radius": self.radius,
+            "most": self.most,
+            "columns": None if self.asked is None else list(self.asked),
+            "corrections": self.corrections,
+            "widths": self.widths,
+            "low": self.low,
+            "high": self.high,
+        }
+
+    @classmethod
+    def read(cls, read: Any, inputs: Inputs, n_localities: int) -> LearnedLocalities:
+        d = len(inputs.varies)
+        asked = None
+        if not read.is_null("columns"):
+            asked = read.integers("columns", len(read.sequence("columns")))
+            if not all(0 <= j < d for j in asked) or len(set(asked)) != len(asked):
+                raise read.fail("columns", f"different numbers below {d}", asked)
+        else:
+            read.raw("columns")
+        made = cls(
+            read.array("radius", (n_localities,)),
+            read.integer("most", 0),
+            asked,
+            read.array("low", (d,)),
+            read.array("high", (d,)),
+            None,
+            read.choice("corrections", CORRECTIONS),
+            read.boolean("widths"),
+        )
+        place = np.cumsum(inputs.varies) - 1
+        if asked is None:
+            return made
+        return replace(
+            made, candidates=tuple(int(place[j]) for j in asked if inputs.varies[j])
+        )
+
+    def log_choices(self, posterior: Posterior) -> float:
+        n_coordinates = posterior.center.shape[1]
+        dims = (posterior.column_weight > 0).sum(axis=1)
+        return float(sum(self.price(int(one), n_coordinates) for one in dims))
