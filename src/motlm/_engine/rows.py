@@ -192,8 +192,8 @@ def _multinomial(
     y: Array, score: Array, variance: Array, value: Array, by_mean: Array, by_variance: Array,
     work: Array,
 ) -> None:  # fmt: skip
-    """-s_y + ln sum exp(s_k), by Knowles and Minka's bound v/2 sum a^2 + ln sum exp(mean + (1/2 - a)
-    v), which holds for any a: near the softmax p of the means where v is small, nearly uniform where
+    """-s_y + ln sum exp(s_k), by Knowles and Minka's bound v/2 sum a^2 + ln sum exp(mean +
+    (1/2 - a) v), for any a: near the softmax p of the means where v is small, nearly uniform where
     it is large.
     """
     count, m = score.shape
