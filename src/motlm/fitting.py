@@ -203,9 +203,7 @@ def _given(
     )
 
 
-def widths_of(
-    widths: Any, named: Any, columns: Columns, own: tuple[int, ...]
-) -> Iterator[float]:
+def widths_of(widths: Any, named: Any, columns: Columns, own: tuple[int, ...]) -> Iterator[float]:
     """Of each encoded column, in the user's units: by name, or in the order of locality_columns."""
     names = [named] if isinstance(named, (str, Integral)) else list(named)
     groups = [_named(columns.groups, name) for name in names]

@@ -208,9 +208,7 @@ class Mixture:
                 "coef": _fix(coef[i]),
                 "coef_scale": _fix(spread[i]),
                 "intercept": _fix(intercept) if np.ndim(intercept) else float(intercept),
-                "intercept_scale": float(
-                    np.hypot(sigma[i] * target.scale, lever)
-                ),
+                "intercept_scale": float(np.hypot(sigma[i] * target.scale, lever)),
                 "n_rows": self.provenance.n_rows[i],
                 **more,
             }

@@ -37,8 +37,10 @@ def describe_box(inputs: Inputs, center: Array, half: Array, low: Array, high: A
                 continue
             ends = float(center[j] - half[j]), float(center[j] + half[j])
             spread = float(high[j] - low[j])
-            text = _level(group, j, ends) if group.levels is not None else _range(
-                group.name, ends, float(low[j]), float(high[j])
+            text = (
+                _level(group, j, ends)
+                if group.levels is not None
+                else _range(group.name, ends, float(low[j]), float(high[j]))
             )
             share = (min(ends[1], high[j]) - max(ends[0], low[j])) / spread if spread > 0 else 1.0
             if text:

@@ -5,6 +5,7 @@ its approximation of upsilon.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtr, chndtr
@@ -25,8 +26,8 @@ PAPER: dict[str, Any] = {
     "prior": Prior(),
 }
 """The parameters of the paper's mixtures: balls in all columns, independent local models, and its
-prior. A classifier's loss there is ``loss="zero-one"``; the paper's own solver, weights and stopping
-rule are ``solver="nadam"`` and, of classifiers, ``coef_scale="unit"``."""
+prior. A classifier's loss there is ``loss="zero-one"``; the paper's own solver and, of classifiers,
+weights are ``solver="nadam"`` and ``coef_scale="unit"``."""
 
 
 _RATES = {"mean": 0.1, "scale": 0.005, "radius": 2.0}  # by the role of a field

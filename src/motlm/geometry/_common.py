@@ -16,7 +16,7 @@ from ..metrics import Locus
 from ..posterior import WEIGHTS, Layout, Posterior, Prior
 from ..rows import Rows
 
-OTHERS = ( "radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
+OTHERS = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")
 CENTER_SCALE = 0.2  # of a learned center, where a search begins
 SMALLEST_START, LARGEST_START = 1e-2, 1e6  # radius of a ball where a search begins
 CORRECTIONS = ("own", "all", "none")
@@ -149,7 +149,7 @@ def linear_scores(posterior: Posterior, features: Array) -> Array:
     return products.reshape(*intercept.shape, len(features)) + intercept[..., None]
 
 
-def _expand(prior: Prior, n_localities: int, inputs: Inputs, scores: tuple[int, ...]) -> Prior:
+def expand(prior: Prior, n_localities: int, inputs: Inputs, scores: tuple[int, ...]) -> Prior:
     """For localities and models that look at all columns that vary."""
     varies = inputs.varies
     prior = prior.expand(n_localities, len(varies), scores)
@@ -172,9 +172,7 @@ def reach_of(inputs: Inputs, weights: Array) -> Array:
     return np.asarray(np.where(weights > 0, widths_of(inputs) / scale, np.inf))
 
 
-def weighted_loci(
-    inputs: Inputs, points: Array, weights: Array, radii: Array
-) -> tuple[Locus, ...]:
+def weighted_loci(inputs: Inputs, points: Array, weights: Array, radii: Array) -> tuple[Locus, ...]:
     """Of standardized points and weights of the encoded columns."""
     made = []
     for point, weight, radius in zip(points, weights, radii, strict=True):

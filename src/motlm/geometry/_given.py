@@ -177,9 +177,7 @@ class GivenCenters:
     def keep(self, kept: Sequence[int]) -> GivenCenters:
         inside = list(kept)
         weights = None if self.weights is None else self.weights[inside]
-        return replace(
-            self, given=self.given[inside], points=self.points[inside], weights=weights
-        )
+        return replace(self, given=self.given[inside], points=self.points[inside], weights=weights)
 
     def _weights_of(self, inputs: Inputs, posterior: Posterior) -> Array | None:
         """(n_localities, n_encoded), learned or given."""

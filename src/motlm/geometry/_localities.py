@@ -202,7 +202,7 @@ class LearnedLocalities(LearnedBalls):
         centers = self.centers(inputs, posterior)
         return tuple(
             describe_box(inputs, center, half, self.low, self.high)
-            for center, half in zip(centers, self.halfwidths_of(inputs, posterior), strict=True)
+            for center, half in zip(centers, self.half_widths(inputs, posterior), strict=True)
         )
 
     def content(self) -> dict[str, Any]:
@@ -240,9 +240,7 @@ class LearnedLocalities(LearnedBalls):
         place = np.cumsum(inputs.varies) - 1
         if asked is None:
             return made
-        return replace(
-            made, candidates=tuple(int(place[j]) for j in asked if inputs.varies[j])
-        )
+        return replace(made, candidates=tuple(int(place[j]) for j in asked if inputs.varies[j]))
 
     def log_choices(self, posterior: Posterior) -> float:
         n_coordinates = posterior.center.shape[1]
