@@ -69,7 +69,7 @@ class GivenCenters:
         return self.metric.text if isinstance(self.metric.name, str) else "function"
 
     def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> GivenCenters:
-        inputs.checkreach_of(self.given, "points_of_interest")
+        inputs.check_reach(self.given, "points_of_interest")
         points = inputs.standardize(self.given)
         metric = self.metric.fit(inputs.standardize(encoded), weight)
         if self.columns is None:
