@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -11,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 from motlm.geometry import Geometry
 from motlm.losses import Log, Loss, ZeroOne
-from motlm.posterior import Posterior
+from motlm.posterior import Layout, Posterior
 from motlm.rows import Rows
 
 
@@ -30,6 +31,29 @@ def random_posterior(
         intercept=rng.normal(size=(n + 1, *scores)),
         intercept_scale=rng.uniform(0.1, 1.0, size=n + 1),
     )
+
+
+def random_weights(rng: np.random.Generator, n: int, d: int, most: int = 3) -> np.ndarray:
+    """(n, d): of columns in squared distances, in a few columns each, with geometric means of 1."""
+    weight = np.zeros((n, d))
+    for one in weight:
+        own = rng.choice(d, size=rng.integers(1, min(most, d) + 1), replace=False)
+        free = rng.normal(size=len(own))
+        one[own] = np.exp(free - free.mean())
+    return weight
+
+
+def random_localities(
+    rng: np.random.Generator, n: int, d: int, geometry: Geometry, scores: tuple[int, ...] = ()
+) -> Posterior:
+    """In a few columns each, with the corrections of the geometry: "own", "all" or "none"."""
+    plain = random_posterior(rng, n, d, geometry, scores)
+    weight = random_weights(rng, n, d)
+    corrected = (weight > 0).astype(float) if geometry.corrections == "own" else np.ones((n, d))
+    own = corrected.reshape(n, *(1,) * len(scores), d)
+    coef = np.concatenate([np.where(own > 0, plain.coef[:-1], plain.coef[-1:]), plain.coef[-1:]])
+    layout = Layout(weight, corrected, geometry.corrections != "none")
+    return replace(plain, coef=coef, layout=layout)
 
 
 def random_rows(
