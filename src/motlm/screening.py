@@ -107,7 +107,7 @@ def promising_corrections(
     chance += 0.5 * rows.weight / rows.total_weight
     chance /= chance.sum()
     m, nats = len(rows), objective.inverse_temperature
-    cuts = np.unique(np.clip(np.ceil(np.array(_CUTS) * m).astype(np.int64), min(_FEWEST, m), m))
+    shares = np.maximum(_CUTS, min(_FEWEST / m, 1.0))
     ridge = 1.0 / (_SCALE**2 * nats)
 
     def score(drawn: Drawn) -> list[tuple[float, Array, Array, int, Array]]:
@@ -116,7 +116,7 @@ def promising_corrections(
                 return None
             return score_corrections(
                 rows.data, slopes, bends, cost, drawn.row[part], drawn.weight[part],
-                geometry.corrected(drawn.weight[part]), cuts, ridge,
+                geometry.corrected(drawn.weight[part]), shares, ridge,
             )  # fmt: skip
 
         pieces = np.array_split(np.arange(len(drawn.row)), max(len(drawn.row) // _SCORED, 1))

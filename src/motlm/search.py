@@ -407,7 +407,7 @@ class Search:
     ) -> list[Posterior]:
         """The best of these starts after a few steps."""
         lowest = self._lowest(objective, begin)
-        if objective.loss.scores:
+        if objective.loss.scores or begin[0].layout is not None:
             first = min(_STEPS_FIRST, self.max_iter)
             tried = self.polish(objective, lowest[: _BALLS * count], max_iter=first)
             lowest = self._lowest(objective, [one.posterior for one in tried])
