@@ -113,6 +113,13 @@ class Box:
             found[side.group.columns] = side.constant
         return found
 
+    @property
+    def sides(self) -> list[Any]:
+        """Of the user's columns that it looks at: each has `group`, `text` and `share`; `ends` of
+        numbers; `names` and `inside` of levels.
+        """
+        return list(self._sides)
+
     @cached_property
     def _sides(self) -> list[_Side]:
         """Of the user's columns that it looks at."""
