@@ -21,7 +21,7 @@ from ._models import check_models, model_entries, read_models
 from ._parameters import check_parameters, parameter_entries, read_parameters
 from ._read import Reader, show
 from ._text import checksum, parse, plain, read_bytes, render
-from ._upgrades import HASHED, SCHEMA, upgrade
+from ._upgrades import HASHED, SCHEMA, WORDED, upgrade
 
 __all__ = ["Saved", "from_document", "read_model", "save_model", "to_document"]
 
@@ -110,7 +110,7 @@ def _read_saved(read: Reader, version: int) -> Saved:
     read.text("library")
     estimator = read.text("estimator")
     mixture = read_mixture(read, estimator)
-    shown = read_models(read, mixture)
+    shown = read_models(read, mixture, version >= WORDED)
     check_models(shown, mixture)
     certificate = _read_certificate(read)
     if version < HASHED and certificate is not None:

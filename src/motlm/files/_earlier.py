@@ -19,7 +19,7 @@ from ..posterior import FIELDS
 __all__ = ["remember_hash"]
 
 # hashed before them; newer than the rule
-_NOT_HASHED = ("feature_names", "reference", "step", "classes")
+_NOT_HASHED = ("feature_names", "reference", "step", "classes", "exterior", "where")
 
 
 def remember_hash(mixture: Mixture, estimator: str, shown: tuple[LocalModel, ...]) -> Mixture:

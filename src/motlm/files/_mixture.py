@@ -15,7 +15,7 @@ from ..inputs import HANDLE_UNKNOWN, Columns, Inputs, Reading
 from ..limits import LARGEST, SMALLEST
 from ..mixture import Mixture
 from ..overlap import OVERLAPS
-from ..posterior import FIELDS, WEIGHTS, Layout, Posterior, check_ranges, shape_of
+from ..posterior import FIELDS, Layout, Posterior, check_ranges, shape_of
 from ..targets import read_target
 from ..units import Units
 from ._provenance import LOCALITIES, provenance_entry, read_provenance
@@ -138,7 +138,27 @@ def _read_posterior(
         check_ranges(made, geometry.learned)
     except InputError as error:
         raise ModelFileError(f"{read.where}{error.text}") from None
+    _check_layout(read, geometry, inputs, made)
     return made
+
+
+def _check_layout(read: Reader, geometry: Geometry, inputs: Inputs, posterior: Posterior) -> None:
+    """Columns and corrections must be those of the geometry, and a weight that is not corrected
+    that of the exterior.
+    """
+    layout = posterior.layout
+    if layout is None:
+        return
+    wrong = geometry.misfit(inputs, posterior)
+    if wrong:
+        raise ModelFileError(f"{read.where}{wrong}.")
+    same = np.broadcast_to(posterior.coef[-1], posterior.coef[:-1].shape)
+    fixed = layout.corrected == 0
+    fixed = fixed[:, None] if same.ndim > 2 else fixed
+    if (np.where(fixed, posterior.coef[:-1] - same, 0.0) != 0).any():
+        raise ModelFileError(
+            f"{read.where}coef should be that of the exterior, the last, where corrected is 0."
+        )
 
 
 def _read_layout(
@@ -148,16 +168,17 @@ def _read_layout(
     expected = geometry.layout(n_coordinates, n_features)
     if expected is None:
         return None
+    if not (geometry.measured or expected.pooled) and "column_weight" not in read.content:
+        return None  # of localities that were frozen
     weight = read.array("column_weight", (n, n_coordinates))
-    low, high = WEIGHTS
-    if not ((weight == 0) | ((weight >= low / 2) & (weight <= 2 * high))).all():
-        raise read.fail("column_weight", f"0, or numbers from {low:g} to {high:g}", "others")
     corrected = read.array("corrected", (n, n_features))
-    if not ((corrected == 0) | (corrected == 1)).all():
-        raise read.fail("corrected", "numbers 0 and 1", "others")
-    if read.boolean("pooled") != expected.pooled:
-        raise read.fail("pooled", f"{expected.pooled}, as the geometry has it", not expected.pooled)
-    return Layout(weight, corrected, expected.pooled)
+    stray = corrected[(corrected != 0) & (corrected != 1)]
+    if len(stray):
+        raise read.fail("corrected", "numbers 0 and 1", stray[0])
+    pooled = read.boolean("pooled")
+    if pooled != expected.pooled:
+        raise read.fail("pooled", f"{expected.pooled}, as the geometry has it", pooled)
+    return Layout(weight, corrected, pooled)
 
 
 def _check_radius(geometry: Geometry, posterior: Posterior) -> None:

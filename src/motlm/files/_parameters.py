@@ -12,6 +12,7 @@ import numpy as np
 from .._typing import AnyArray
 from ..checks import Settings, check_units
 from ..errors import ModelFileError, MotlmError
+from ..fitting import geometries_of
 from ..frames import is_frame
 from ..inputs import Inputs
 from ..mixture import Mixture
@@ -46,17 +47,24 @@ def _entry(name: str, value: Any, inputs: Inputs) -> Any:
         return [[plain(label), plain(float(weight))] for label, weight in value.items()]
     if name == "points_of_interest" and value is not None:
         return _points_entry(value, inputs)
-    if name == "locality_columns" and value is not None:
-        return [plain(one) for one in ([value] if isinstance(value, (str, Integral)) else value)]
+    if name == "locality_columns" and not (value is None or isinstance(value, (str, Integral))):
+        return [plain(one) for one in _listed(name, value)]
     if name == "locality_widths" and not isinstance(value, str):
         if isinstance(value, Mapping):
-            return [[plain(column), plain(float(width))] for column, width in value.items()]
+            return [[plain(column), plain(width)] for column, width in value.items()]
         return _numbers_entry(name, np.atleast_1d(value))
     if name == "inverse_temperature" and not isinstance(value, str):
         return _numbers_entry(name, value)
     if name == "random_state" and not (value is None or isinstance(value, (int, np.integer))):
         return None  # a generator in some state; the model no longer needs it
     return plain(value)
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise ModelFileError(f"{name} should be names of columns; got {show(values)}.") from None
 
 
 def _points_entry(points: Any, inputs: Inputs) -> list[list[Any]]:
@@ -200,8 +208,10 @@ def _check_settings(settings: Settings, mixture: Mixture) -> None:
     settings.check()
     settings.temperatures(mixture.target)
     settings.check_metric()
-    if settings.points_of_interest is not None:
-        mixture.inputs.reading.encode_points(settings.points_of_interest)
+    reading, points = mixture.inputs.reading, settings.points_of_interest
+    if points is not None:
+        points = reading.encode_points(points)
+    geometries_of(points, settings, reading.columns, mixture.target)
     if isinstance(settings.standardize, Units):
         check_units(settings.standardize, mixture.inputs.names, mixture.target.scaled)
     seed, jobs = settings.random_state, settings.n_jobs
