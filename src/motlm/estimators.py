@@ -699,8 +699,8 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         """The posterior's vote: memberships times the probability that each model's random score is
         positive, or, of several classes, the largest.
 
-        It weighs all models by how likely the row is to be theirs, so that near the edge of a ball
-        it may favor the other label than `predict`, which uses the models that apply.
+        It weighs all models by how likely the row is to be theirs, so that near the edge of a
+        locality it may favor the other label than `predict`, which uses the models that apply.
 
         Parameters
         ----------
