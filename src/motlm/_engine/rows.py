@@ -56,7 +56,7 @@ ZERO_ONE, SQUARED, OFF_BY, LOG, POISSON, GAMMA, TWEEDIE = range(7)  # losses
 MULTINOMIAL, ANY_SIGN = 7, 8  # of several classes
 SUM, ANY = 0, 1  # combinations of them
 _AT_ONCE = 128  # rows
-_STEEP = 600.0  # logarithms of rates beyond which they do not grow
+_STEEP = 600.0  # logarithms of rates, and of odds, beyond which they do not grow or fall
 _LEAST_PRIOR, _MOST_PRIOR = 1e-3, 10.0  # prior scales that are learned
 _ROUNDS, _SETTLED = 40, 1e-5  # of learning them beside closed forms; relative change that ends it
 # how fast the bound on the log loss of several classes leaves the softmax as variances grow; with
@@ -127,7 +127,7 @@ def losses_of(
         for j in range(len(y)):
             square = mean[j] * mean[j] + variance[j]
             xi = math.sqrt(square)
-            small = exponential(-xi)
+            small = exponential(max(-xi, -_STEEP))
             steep = (1.0 - small) / ((1.0 + small) * max(xi, _NEAR))  # tanh(xi / 2) / xi
             if xi < _NEAR:
                 steep = 0.5 - square / 24.0
@@ -136,21 +136,22 @@ def losses_of(
             by_variance[j] = 0.25 * steep
     elif loss == POISSON:
         for j in range(len(y)):
-            rate = exponential(min(mean[j] + 0.5 * variance[j], _STEEP))
+            rate = exponential(max(min(mean[j] + 0.5 * variance[j], _STEEP), -_STEEP))
             value[j] = rate - y[j] * mean[j]
             by_mean[j] = rate - y[j]
             by_variance[j] = 0.5 * rate
     elif loss == GAMMA:
         for j in range(len(y)):
-            ratio = y[j] * exponential(min(0.5 * variance[j] - mean[j], _STEEP))
+            ratio = y[j] * exponential(max(min(0.5 * variance[j] - mean[j], _STEEP), -_STEEP))
             value[j] = ratio + mean[j]
             by_mean[j] = 1.0 - ratio
             by_variance[j] = 0.5 * ratio
     elif loss == TWEEDIE:
         a, b = 2.0 - tolerance, 1.0 - tolerance
         for j in range(len(y)):
-            up = exponential(min(a * mean[j] + 0.5 * a * a * variance[j], _STEEP))
-            down = y[j] * exponential(min(b * mean[j] + 0.5 * b * b * variance[j], _STEEP))
+            up = exponential(max(min(a * mean[j] + 0.5 * a * a * variance[j], _STEEP), -_STEEP))
+            low = max(min(b * mean[j] + 0.5 * b * b * variance[j], _STEEP), -_STEEP)
+            down = y[j] * exponential(low)
             value[j] = up / a - down / b
             by_mean[j] = up - down
             by_variance[j] = 0.5 * (a * up - b * down)
@@ -360,6 +361,19 @@ def take(table: Array, begin: int, rows: int, out: Array) -> None:
 
 
 @compiled
+def _take_seen(table: Array, weight: Array, begin: int, rows: int, out: Array) -> None:
+    """Some rows of the columns that some locality looks at."""
+    for j in range(out.shape[0]):
+        for i in range(weight.shape[0]):
+            if weight[i, j] != 0.0:
+                for row in range(rows):
+                    out[j, row] = table[j, begin + row]
+                for row in range(rows, out.shape[1]):
+                    out[j, row] = 0.0
+                break
+
+
+@compiled
 def _cut(column: Array, begin: int, rows: int, out: Array) -> None:
     """Some entries of a column; zeros after them."""
     for row in range(rows):
@@ -521,7 +535,7 @@ def add_sums(
         rows = min(width, last - begin)
         take(data.features, begin, rows, columns)
         if measured and not alike:
-            take(data.coordinates, begin, rows, places)
+            _take_seen(data.coordinates, models.column_weight, begin, rows, places)
         if is_known:
             _copy_located(known, begin, rows, here, 0)
         else:
@@ -697,7 +711,7 @@ def add_moments(
         rows = min(width, last - begin)
         take(data.features, begin, rows, features)
         if measured and not alike:
-            take(data.coordinates, begin, rows, places)
+            _take_seen(data.coordinates, models.column_weight, begin, rows, places)
         _locate(tables, measured, data, models, places, begin, rows, distance, here)
         _copy_located(here, 0, rows, located, begin)
         _cut(data.features_norm2, begin, rows, norms)
