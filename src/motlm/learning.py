@@ -235,9 +235,9 @@ class Learning:
         """The problems of some rows, the others to choose by, and the sizes that remain; None, with
         a warning, where there are too few rows.
         """
-        learned = self.recipes[0].geometry.learned
+        sought = self.recipes[0].geometry.sought
         mask = held_out(table.target, self.validation_fraction, stratify=self.target.stratify)
-        if mask is None or (learned and min(sizes) > (~mask).sum()):
+        if mask is None or (sought and min(sizes) > (~mask).sum()):
             _warn_of_few(len(table.X), sizes, temperatures)
             return None
         rest = table.part(mask)
@@ -247,7 +247,7 @@ class Learning:
             problem.inputs.check_reach(rest.X, "X")
             problems.append(problem)
             held.append(_hold(problem, rest, "y"))
-        return problems, held, [n for n in sizes if not learned or n <= (~mask).sum()]
+        return problems, held, [n for n in sizes if not sought or n <= (~mask).sum()]
 
     def _explore(
         self, problem: Problem, held: Rows | None, sizes: list[int], temperatures: list[float]
@@ -354,7 +354,7 @@ class Learning:
         solution, problem, posterior = found.solution, found.problem, found.solution.posterior
         inside = _count_rows(problem, posterior, radii(problem.geometry, posterior))
         useful = inside > 0
-        if problem.geometry.learned and posterior.layout is not None:
+        if problem.geometry.sought and posterior.layout is not None:
             around = np.flatnonzero(inside == len(problem.rows))
             useful[around] = False
             for i in around[:1]:  # it does the exterior's work
@@ -375,7 +375,7 @@ class Learning:
             objective=problem.objective,
             free=problem.free,
             watch=self.watch,
-            grows=problem.geometry.learned
+            grows=problem.geometry.sought
             and problem.prior.alike
             and self.options["solver"] == "lbfgs",
             **self.options,

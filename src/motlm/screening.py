@@ -91,7 +91,7 @@ def promising_corrections(
     from ._engine.screening import score_corrections
 
     geometry: Any = objective.geometry
-    rows, loss = objective.rows, objective.loss
+    rows, loss = geometry.screened(objective.rows), objective.loss
     variance = posterior.variances(posterior.norms2(rows.features))
     mean, omega = locate(geometry, posterior, rows)
     gate = gates(omega)[0][-1]
@@ -115,8 +115,8 @@ def promising_corrections(
             if part[0] and stop():
                 return None
             return score_corrections(
-                rows.data, slopes, bends, cost, drawn.row[part], drawn.weight[part],
-                geometry.corrected(drawn.weight[part]), shares, ridge,
+                rows.data, slopes, bends, cost, geometry.around(rows, drawn.row[part]),
+                drawn.weight[part], geometry.corrected(drawn.weight[part]), shares, ridge,
             )  # fmt: skip
 
         pieces = np.array_split(np.arange(len(drawn.row)), max(len(drawn.row) // _SCORED, 1))
@@ -146,8 +146,9 @@ def _vary(geometry: LearnedLocalities, rows: Any, ranked: list[Any], rng: Any) -
     """Each with a column less, more or exchanged, around the same row or another one inside."""
     row, weight = [], []
     for _, own, _, center, radius in ranked:
-        gap = rows.coordinates - rows.coordinates[center]
-        inside = np.flatnonzero(gap**2 @ own <= radius**2)
+        seen = np.flatnonzero(own)
+        gap = rows.coordinates[:, seen] - rows.coordinates[center, seen]
+        inside = np.flatnonzero(gap**2 @ own[seen] <= radius**2)
         for _ in range(_VARIANTS):
             row.append(int(rng.choice(inside)) if rng.random() < 0.5 and len(inside) else center)
             weight.append(geometry.vary(own, rng))

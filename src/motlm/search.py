@@ -52,6 +52,7 @@ _SHORT = 0.2  # cost of a short polish in a long one's, for the progress bar
 _FOLLOWED = 2  # minima that are polished to the end, and continued to other inverse temperatures
 _EXCHANGES = 2  # balls tried for exchange
 _ROUNDS = 4  # exchanges at most
+_SHIFTS = 12  # moves of centers to rows nearby, at most
 _SCREENED_ROWS = 4096  # rows on which starts are compared; the rows come in random order
 # relative decrease at which a search along the way stops; tuned: within half a percent of the end,
 # in 80 steps
@@ -168,6 +169,7 @@ class Search:
         found = self._rank(self.polish(objective, begin))
         if self.grows:
             found = self._exchange(found, inverse_temperature, rng)
+            found = self._shift(found, inverse_temperature, rng)
         self.watch.report(f"n = {n}, lambda' = {inverse_temperature:g}", found[0].objective)
         return found
 
@@ -484,6 +486,25 @@ class Search:
                 if self._differ(leader, found[0]):
                     break
             else:
+                break
+        return found
+
+    def _shift(
+        self, found: list[Solution], inverse_temperature: float, rng: np.random.Generator
+    ) -> list[Solution]:
+        """The best mixture with its centers moved to other rows nearby, where they must be rows, as
+        long as that makes it better.
+        """
+        objective = self.objective(found[0].posterior.n_localities, inverse_temperature)
+        geometry: Any = objective.geometry
+        for _ in range(_SHIFTS if geometry.sought and not geometry.learned else 0):
+            leader, few = found[0], self._reduce_rows(objective)
+            near = geometry.shifts(leader.posterior, few.rows, rng)
+            if not near or self.watch.over():
+                break
+            begin = self._lowest(few, near)[:_FOLLOWED]
+            found = self._rank([*found, *self.polish(objective, begin)])
+            if not found[0].objective < leader.objective:
                 break
         return found
 
