@@ -22,7 +22,7 @@ from .fingerprints import Fingerprint
 from .geometry import Geometry, Locus
 from .inputs import Inputs
 from .limits import power_of_two
-from .localities import Locality, LocalModel, factor_units
+from .localities import Exterior, Locality, LocalModel, factor_units
 from .lookup import Table, memberships
 from .objective import BLOCK
 from .optimize import Record
@@ -215,9 +215,14 @@ class Mixture:
 
         centers = self.geometry.centers(inputs, posterior)
         scales = self.geometry.center_scales(inputs, posterior)
+        outer = LocalModel(**model(n))
+        exteriors = self._exteriors(outer, centers)
+        where = self.geometry.describe(inputs, posterior)
         localities = [
             Locality(
                 **model(i),
+                exterior=exteriors[i],
+                where=where[i],
                 center=_fix(centers[i]),
                 center_scale=_fix(scales[i]),
                 radius=float(self.geometry.radius[i]),
@@ -227,7 +232,23 @@ class Mixture:
             )
             for i, half in enumerate(self.geometry.half_widths(inputs, posterior))
         ]
-        return (*localities, LocalModel(**model(n)))
+        return (*localities, outer)
+
+    def _exteriors(self, outer: LocalModel, centers: Array) -> list[Exterior | None]:
+        """What each local model is a correction of; None where they are independent."""
+        inputs, posterior = self.inputs, self.posterior
+        if not posterior.pooled:
+            return [None] * self.n_localities
+        geometry: Any = self.geometry  # one that has corrections has boxes
+        every = np.array([group.columns.start for group in inputs.groups if group.levels is None])
+        numbers = np.isin(np.arange(len(inputs.names)), every) & inputs.counted
+        none = np.zeros(len(inputs.names), dtype=bool)
+        return [
+            Exterior(outer, _fix(np.array(center)), none, numbers)
+            if box is None
+            else Exterior(outer, _fix(box.place), box.constant, box.named)
+            for box, center in zip(geometry.boxes(inputs, posterior), centers, strict=True)
+        ]
 
     @property
     def localities(self) -> tuple[Locality, ...]:

@@ -13,12 +13,13 @@ import numpy as np
 from ._typing import Array, Booleans
 from .inputs import Group, Inputs
 
-__all__ = ["Box", "describe_box", "is_indicator", "round_to_width"]
+__all__ = ["Box", "describe_box", "is_indicator", "join_words"]
 
 _SHOWN = 3  # columns that are named
 _WORDS = 18  # of a description, so that a sentence around it has at most 25
 _DIGITS = 2  # of a width, to which its ends are rounded
 _MOST_DIGITS = 15
+_EXACT = 1000.0  # width up to which whole numbers are told exactly
 _LEVELS = 2  # of a category that are named
 _NOTICED = 0.2  # of the squared radius that a column takes from the others: 10 % of their widths
 _SAME = 1e-9  # relative
@@ -72,7 +73,9 @@ class Box:
         if not told:
             if not silent:
                 return "all rows"
-            return f"all rows but those far from {_join([one.middle for one in silent[:_SHOWN]])}"
+            return (
+                f"all rows but those far from {join_words([one.middle for one in silent[:_SHOWN]])}"
+            )
         made = ""
         for count in range(min(_SHOWN, len(told)), 0, -1):
             made = self._write(told, silent, count)
@@ -83,17 +86,22 @@ class Box:
     def _write(self, told: list[_Side], silent: list[_Side], count: int) -> str:
         order = sorted(told[:count], key=lambda one: one.group.columns.start)
         parts, more, remarks = [one.text for one in order], len(told) - count, []
-        numbers = [one for one in self._sides if one.number and (one.text or one in silent)]
+        numbers = [
+            one
+            for one in self._sides
+            if one.number and (one.text or one in silent) and not np.all(one.constant)
+        ]
         ellipse = sum(bool(one.text) for one in numbers) > 1
         if len(told) + len(silent) > _SHOWN:
             more, silent, ellipse = more + len(silent), [], len(numbers) > 1
         if ellipse:
             remarks.append("an ellipse" if len(numbers) == 2 else "an ellipsoid")
+            more += sum(one.number for one in silent)
             silent = [one for one in silent if not one.number]
         remarks += [f"narrower {one.away}" for one in silent]
         if more:
             parts.append(f"{more} more column{'s' if more > 1 else ''}")
-        return _join(parts) + (f" ({', '.join(remarks)})" if remarks else "")
+        return join_words(parts) + (f" ({', '.join(remarks)})" if remarks else "")
 
     @property
     def place(self) -> Array:
@@ -119,6 +127,14 @@ class Box:
         numbers; `names` and `inside` of levels.
         """
         return list(self._sides)
+
+    @property
+    def named(self) -> Booleans:
+        """(n_encoded,): the numbers that it looks at, and that differ inside."""
+        found = np.zeros(len(self.half), dtype=bool)
+        for side in self._sides:
+            found[side.group.columns] = side.number and not np.all(side.constant)
+        return found
 
     @cached_property
     def _sides(self) -> list[_Side]:
@@ -220,7 +236,6 @@ class _Number:
     room: float = 1.0
 
     number: ClassVar[bool] = True
-    constant: ClassVar[bool] = False
 
     def settle(self, room: float) -> _Number:
         return replace(self, room=max(room, 0.0))
@@ -279,18 +294,24 @@ class _Number:
             return ""
         low, high = (round_to_width(end, self.width) for end in (first, last))
         digits = _DIGITS
-        while low == high and first < last and digits < _MOST_DIGITS:
+        while not self._sound(low, high) and digits < _MOST_DIGITS:
             digits += 1
             low, high = (round_to_width(end, self.width, digits) for end in (first, last))
         if below:
             return f"{name} up to {high}"
         return f"{name} above {low}" if above else f"{name} {low} to {high}"
 
+    def _sound(self, low: str, high: str) -> bool:
+        """Whether rounded ends are two, and exclude some rows where the ends do."""
+        first, last = self.ends
+        above = first <= self.low or float(low) > self.low
+        return low != high and above and (last >= self.high or float(high) < self.high)
+
     def _whole_ends(self, first: float, last: float) -> tuple[float, float] | None:
-        """The least and the largest whole number inside; None where the ends are rounded to tens or
-        more, or there is none.
+        """The least and the largest whole number inside; None where the ends are rounded to
+        hundreds or more, or there is none.
         """
-        if place_of(self.width) < 0:
+        if self.width >= _EXACT:
             return None
         slack = _SAME * max(abs(first), abs(last), 1.0)
         least = max(math.ceil(first - slack), self.low)
@@ -305,8 +326,15 @@ class _Number:
     @property
     def place(self) -> float:
         first, last = self._visible
-        middle = 0.5 * (first + last)
-        return float(np.rint(middle)) if self.whole else float(round_to_width(middle, self.width))
+        if self.constant:
+            return self._nearest
+        middle = float(round_to_width(0.5 * (first + last), self.width))
+        return float(np.rint(middle)) if self.whole else middle
+
+    @property
+    def constant(self) -> bool:
+        whole = self._whole_ends(*self.ends) if self.whole and self._known else None
+        return whole is not None and whole[0] == whole[1]
 
     @property
     def middle(self) -> str:
@@ -450,5 +478,6 @@ def _some(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _join(texts: list[str]) -> str:
+def join_words(texts: list[str]) -> str:
+    """ "a, b and c"."""
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
