@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
@@ -119,7 +120,7 @@ class Settings:
             value = getattr(self, name)
             if name == "standardize" and isinstance(value, Units):
                 continue
-            if value not in allowed:
+            if not isinstance(value, Hashable) or value not in allowed:
                 raise InputError(
                     f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}."
                 )
@@ -187,12 +188,16 @@ class Settings:
             )
             if asked
         ]
-        few = self.solver == "nadam" and (given not in ("auto", "ball") or self.centers == "rows")
+        few = self.solver == "nadam" and (
+            given not in ("auto", "ball")
+            or self.centers == "rows"
+            or self.locality_columns is not None
+        )
         if paper and (few or self.corrections in ("own", "all")):
             raise InputError(
                 f"{paper[0]} is of the paper's setting, balls in all columns with independent"
                 f" models; got locality_features={given!r}, corrections={self.corrections!r},"
-                f" centers={self.centers!r}.",
+                f" centers={self.centers!r}, locality_columns={_show(self.locality_columns)}.",
                 "Add **motlm.PAPER, or leave it out.",
             )
 
@@ -281,11 +286,29 @@ class Settings:
         return [n]
 
     def check_metric(self) -> None:
-        """Learned points are Euclidean."""
-        if self.points_of_interest is None and self.metric != "euclidean":
+        """Points that are found are Euclidean, unless they are rows."""
+        given, metric = self.points_of_interest is not None, self.metric
+        if self.centers == "rows" and given:
             raise InputError(
-                f"metric={self.metric!r} needs points_of_interest: learned points support the"
-                " Euclidean metric only. Give the points, or leave metric='euclidean'."
+                "centers='rows' is for points of interest that are found; got points_of_interest,"
+                " which are the centers.",
+                "Leave one of them out.",
+            )
+        if isinstance(metric, str) and metric == "euclidean":
+            return
+        if not given and self.centers != "rows":
+            raise InputError(
+                f"metric={metric!r} needs points_of_interest, or centers='rows': free centers"
+                " support the Euclidean metric only.",
+                "Give the points, add centers='rows', or leave metric='euclidean'.",
+            )
+        few = isinstance(self.locality_features, Integral) or self.locality_columns is not None
+        equal = isinstance(self.locality_widths, str)
+        if not given and (few or not equal):
+            raise InputError(
+                "locality_features, locality_columns and locality_widths are of the Euclidean"
+                f" metric; got them with metric={metric!r}, which looks at all columns.",
+                "Leave them out, or the metric.",
             )
 
     def search_options(self) -> dict[str, Any]:

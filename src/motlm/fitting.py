@@ -29,7 +29,16 @@ from .errors import (
     StoppedEarlyWarning,
 )
 from .fingerprints import Fingerprint
-from .geometry import Geometry, GivenCenters, LearnedBalls, LearnedLocalities, Metric, radii
+from .geometry import (
+    Geometry,
+    GivenCenters,
+    LearnedBalls,
+    LearnedLocalities,
+    Metric,
+    RowCenters,
+    RowLocalities,
+    radii,
+)
 from .inputs import CheckedTable, Columns, Group, Reading
 from .learning import Found, Learning
 from .limits import SMALLEST_TARGET
@@ -101,7 +110,9 @@ def fit_mixture(
     if before is not None and points is None and prior.plain:
         room = max(room, before.n_localities)
     geometries = kind.geometries(points, settings, reading.columns, target)
-    geometries = [one for one in geometries if one.looks_at(varies)] or geometries[:1]
+    geometries = _looking(geometries, varies, settings.locality_columns is not None)
+    old = None if before is None else before.geometry
+    geometries = [one.offer(rows.X, room, old) for one in geometries]
     recipe = Recipe(
         reading=reading,
         geometry=geometries[0],
@@ -146,6 +157,19 @@ def fit_mixture(
     return _keep(found, table, settings, fingerprint, room, learning)
 
 
+def _looking(geometries: list[Any], varies: Booleans, named: bool) -> list[Geometry]:
+    """Those that look at a column that varies; if none does and columns were not named, at all."""
+    found = [one for one in geometries if one.looks_at(varies)]
+    if found or not varies.any():
+        return found or geometries[:1]
+    if named:
+        raise InputError(
+            "all columns that locality_columns names are constant in the training rows.",
+            "Name one that varies, or leave locality_columns out.",
+        )
+    return [replace(one, asked=None) for one in geometries]
+
+
 def geometries_of(
     points: Array | None, settings: Settings, columns: Columns, target: Target
 ) -> list[Geometry]:
@@ -153,7 +177,11 @@ def geometries_of(
     corrections, features = settings.corrections_of(target), settings.features_of(target)
     if points is not None:
         return [_given(points, settings, columns, corrections, features)]
-    if features == "ball" and corrections == "none" and settings.locality_columns is None:
+    at_rows = settings.centers == "rows"
+    if settings.metric != "euclidean":
+        return [RowCenters(metric=Metric(settings.metric), corrections=corrections)]
+    paper = features == "ball" and corrections == "none" and settings.locality_columns is None
+    if paper and not at_rows:
         return [LearnedBalls()]
     asked = _candidates(settings.locality_columns, columns)
     if not isinstance(settings.locality_widths, str):
@@ -163,7 +191,8 @@ def geometries_of(
             "Use 'learned' or 'equal'.",
         )
     widths = settings.locality_widths == "learned"
-    make = partial(LearnedLocalities, asked=asked, corrections=corrections, widths=widths)
+    kind = RowLocalities if at_rows else LearnedLocalities
+    make = partial(kind, asked=asked, corrections=corrections, widths=widths)
     if features == "ball":
         return [make(most=0, widths=False)]
     if features == "all":
@@ -205,12 +234,19 @@ def _given(
 
 def widths_of(widths: Any, named: Any, columns: Columns, own: tuple[int, ...]) -> Iterator[float]:
     """Of each encoded column, in the user's units: by name, or in the order of locality_columns."""
-    names = [named] if isinstance(named, (str, Integral)) else list(named)
-    groups = [_named(columns.groups, name) for name in names]
-    values = list(widths.values()) if isinstance(widths, Mapping) else list(np.atleast_1d(widths))
+    groups = [_named(columns.groups, name) for name in _names(named)]
+    values = [widths] if np.ndim(widths) == 0 else list(widths)
     if isinstance(widths, Mapping):
-        keys = [_named(columns.groups, name).name for name in widths]
-        values = [values[keys.index(one.name)] if one.name in keys else None for one in groups]
+        keys = [_named(columns.groups, name, "locality_widths").name for name in widths]
+        strange = [key for key in keys if key not in [one.name for one in groups]]
+        if strange:
+            raise InputError(
+                f"locality_widths has {strange[0]!r}, which is not one of locality_columns."
+            )
+        values = [
+            list(widths.values())[keys.index(one.name)] if one.name in keys else None
+            for one in groups
+        ]
     if len(values) != len(groups) or not all(
         isinstance(one, Real) and not isinstance(one, bool) and 0 < float(one) < np.inf
         for one in values
@@ -235,15 +271,31 @@ def _candidates(given: Any, columns: Columns) -> tuple[int, ...]:
     if given is None:
         chosen = [one for one in groups if one.levels is None or len(one.levels) == 2] or groups
     else:
-        names = [given] if isinstance(given, (str, Integral)) else list(given)
-        chosen = [_named(groups, name) for name in names]
+        chosen = [_named(groups, name) for name in _names(given)]
         if not chosen:
             raise InputError("locality_columns names no column; leave it out to allow all.")
+        names = [one.name for one in chosen]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise InputError(f"locality_columns names {twice[0]!r} twice; give each column once.")
     every = (j for one in chosen for j in range(one.columns.start, one.columns.stop))
     return tuple(dict.fromkeys(every))
 
 
-def _named(groups: Sequence[Group], name: Any) -> Group:
+def _names(given: Any) -> list[Any]:
+    """Of columns, one or several."""
+    if isinstance(given, (str, Integral)):
+        return [given]
+    try:
+        return list(given)
+    except TypeError:
+        raise InputError(
+            "locality_columns must be a list of names, or numbers, of columns; got"
+            f" {str(given)[:200]}."
+        ) from None
+
+
+def _named(groups: Sequence[Group], name: Any, what: str = "locality_columns") -> Group:
     if isinstance(name, Integral) and not isinstance(name, bool) and -1 < name < len(groups):
         return groups[int(name)]
     found = [one for one in groups if one.name == name]
@@ -251,7 +303,7 @@ def _named(groups: Sequence[Group], name: Any) -> Group:
         shown = ", ".join(repr(one.name) for one in groups[:8])
         shown += ", .." if len(groups) > 8 else ""
         raise InputError(
-            f"locality_columns has {name!r}, which is not a column of X; its columns are {shown}."
+            f"{what} has {name!r}, which is not a column of X; its columns are {shown}."
         )
     return found[0]
 
@@ -289,7 +341,8 @@ def _read(
     if points is not None:
         points = reading.encode_points(points)
     target = kind.target(y[counted])
-    return reading, Table(encoded, target.code(y[counted]), weight[counted]), points, target
+    table = Table(encoded, target.code(y[counted]), weight[counted], np.flatnonzero(counted))
+    return reading, table, points, target
 
 
 def _read_validation(sample: Sample, whole: Problem) -> Table | None:
@@ -320,9 +373,10 @@ def _resume(before: Mixture, problem: Problem) -> tuple[Posterior, float] | None
     if not same:
         return None
     n, room = before.n_localities, problem.prior.n_localities
-    if n > room or (not problem.geometry.learned and n != room):
+    if n > room or (not problem.geometry.sought and n != room):
         return None
-    moved = problem.translate(before.posterior, before.inputs, before.target)
+    posterior = problem.geometry.resume(before.geometry, before.posterior)
+    moved = problem.translate(posterior, before.inputs, before.target)
     return moved, before.provenance.inverse_temperature
 
 
@@ -370,11 +424,17 @@ def _keep(
         path=tuple(learning.records),
     )
     geometry: Any = problem.geometry
+    posterior = solution.posterior
+    if geometry.learned:  # a search may begin at a row, whose values in other columns are dropped
+        seen = posterior.column_weight > 0
+        posterior = replace(posterior, center=np.where(seen, posterior.center, 0.0))
+    places = np.arange(len(table.X)) if table.places is None else table.places
+    geometry, posterior = geometry.settle(problem.inputs, posterior, table.X, places)
     mixture = Mixture(
         problem.inputs,
-        replace(geometry, radius=radii(geometry, solution.posterior)),
+        replace(geometry, radius=radii(geometry, posterior)),
         problem.target,
-        solution.posterior,
+        posterior,
         OVERLAPS[settings.overlap],
         provenance,
     )

@@ -23,6 +23,7 @@ from .errors import InputError
 from .membership import LIMITS
 
 __all__ = [
+    "ANY_WEIGHTS",
     "EVERY",
     "FIELDS",
     "FREE_SCALES",
@@ -52,7 +53,10 @@ SCALES = (1e-100, FREE_SCALES[1])
 RADII = (1e-30, 1e30)
 """Of the mean radius in any posterior; one that is drawn may be far from the mean."""
 WEIGHTS = (1e-4, 1e4)
-"""Of a column in a locality's squared distance; their geometric mean is 1."""
+"""Of a column in a locality's squared distance, where the search may go; their geometric mean is
+1."""
+ANY_WEIGHTS = (WEIGHTS[0] ** 2, WEIGHTS[1] ** 2)
+"""The same in any posterior: those that are searched are divided by their geometric mean."""
 LEARNED_RADII = (1e-6, 1e6)
 """Of the mean radius around a learned center, over which tables of upsilon are accurate."""
 _GRID = FREE_SCALES[1] * 2.0 ** -np.arange(0.0, 13.5, 0.5)  # of learned scales, in certificates
@@ -405,6 +409,26 @@ def check_ranges(posterior: Posterior, learned: bool) -> None:
         if not np.all(sound):
             stray = value[~sound][0]
             raise InputError(f"{shown} must lie between {low:g} and {high:g}; got {stray:g}.")
+    if posterior.layout is not None:
+        check_weights(posterior.layout.column_weight, "column_weight")
+
+
+def check_weights(weights: Array, what: str) -> None:
+    """Raise where weights of columns are not 0 or within their range, or their geometric mean is
+    not 1.
+    """
+    low, high = ANY_WEIGHTS
+    active = weights > 0
+    sound = (weights == 0) | ((weights >= low) & (weights <= high))
+    if not sound.all():
+        raise InputError(
+            f"{what} must be 0, or lie between {low:g} and {high:g}; got {weights[~sound][0]:g}."
+        )
+    logs = np.log(np.where(active, weights, 1.0)).sum(axis=1)
+    mean = np.exp(logs / np.maximum(active.sum(axis=1), 1))
+    stray = np.abs(mean - 1.0) > _ROUNDING
+    if stray.any():
+        raise InputError(f"{what} must have the geometric mean 1; got {mean[stray][0]:g}.")
 
 
 def _range_of(name: str, learned: bool) -> tuple[float, float]:
@@ -536,7 +560,9 @@ def settle_scales(prior: Prior, posterior: Posterior) -> tuple[Prior, float]:
     """A prior whose learned scales are those of this posterior, rounded to a grid, and what the
     choice of them costs in a bound over the training rows, in nats.
 
-    The grid does not depend on the rows, so that each of its values may be paid for alike.
+    The grid does not depend on the rows, so that each of its values may be paid for alike. One is
+    for the exterior's weights, one for those of all localities; of corrections, for their weights
+    and intercepts.
 
     Parameters
     ----------
@@ -566,15 +592,36 @@ def settle_scales(prior: Prior, posterior: Posterior) -> tuple[Prior, float]:
     """
     if not prior.learn_scales:
         return prior, 0.0
-    n, price = posterior.n_localities, 0.0
-    gap = (posterior.coef - np.asarray(prior.coef)).reshape(n + 1, posterior.coef[0].size)
-    scales = np.array(prior.coef_scale, dtype=float)
-    for models in [slice(0, n), slice(n, n + 1)] if n else [slice(0, 1)]:
-        if gap.shape[1]:
-            best = np.sqrt(np.mean(gap[models] ** 2 + posterior.coef_scale[models, None] ** 2))
+    n = posterior.n_localities
+    squares = _squares(prior, posterior)
+    scales, price = np.array(prior.coef_scale, dtype=float), 0.0
+    for models, values in ((slice(0, n), squares[:n]), (slice(n, n + 1), squares[n:])):
+        every = np.concatenate([np.empty(0), *values])
+        if every.size:
+            best = np.sqrt(every.mean())
             scales[models] = _GRID[np.abs(np.log(_GRID / best)).argmin()]
             price += np.log(len(_GRID))
     return replace(prior, learn_scales=False, coef_scale=scales), float(price)
+
+
+def _squares(prior: Prior, posterior: Posterior) -> list[Array]:
+    """Of each model the mean squares, under the posterior, of the numbers that share a scale: its
+    weights; of a correction its weights and its intercept, as differences from the exterior.
+    """
+    coef, intercept, layout = posterior.coef, posterior.intercept, posterior.layout
+    rho, sigma = posterior.coef_scale, posterior.intercept_scale
+    gap = coef - np.asarray(prior.coef)
+    found = []
+    for i in range(len(coef)):
+        if layout is None or not layout.pooled or i == posterior.n_localities:
+            found.append((gap[i] ** 2 + rho[i] ** 2).ravel())
+            continue
+        own = (coef[i] - coef[-1])[..., layout.corrected[i] > 0]
+        shift = np.atleast_1d(intercept[i] - intercept[-1])
+        found.append(
+            np.concatenate([(own**2 + rho[i] ** 2).ravel(), (shift**2 + sigma[i] ** 2).ravel()])
+        )
+    return found
 
 
 def _keep(fields_of: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:

@@ -24,6 +24,7 @@ from ._common import (
 )
 from ._given import GivenCenters
 from ._localities import LearnedLocalities
+from ._rows import RowCenters, RowLocalities
 
 __all__ = [
     "GEOMETRIES",
@@ -36,6 +37,8 @@ __all__ = [
     "Locus",
     "Metric",
     "Placed",
+    "RowCenters",
+    "RowLocalities",
     "linear_scores",
     "radii",
     "rank",
@@ -43,7 +46,8 @@ __all__ = [
 ]
 
 GEOMETRIES: dict[str, type[Any]] = {
-    one.kind: one for one in (GivenCenters, LearnedBalls, LearnedLocalities)
+    one.kind: one
+    for one in (GivenCenters, LearnedBalls, LearnedLocalities, RowCenters, RowLocalities)
 }
 
 

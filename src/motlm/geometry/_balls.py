@@ -16,14 +16,24 @@ from ..membership import upsilon_tables
 from ..metrics import Locus, Metric
 from ..posterior import Layout, Posterior, Prior
 from ..rows import Rows
-from ._common import CENTER_SCALE, NONE, Geometry, Placed, expand, linear_scores, widths_of, within
+from ._common import (
+    CENTER_SCALE,
+    NONE,
+    Geometry,
+    Placed,
+    Unbound,
+    expand,
+    linear_scores,
+    widths_of,
+    within,
+)
 from ._given import GivenCenters
 
 _SMALLEST_RADIUS = 0.02  # standardized, of a ball that never reaches a membership of 1/2
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedBalls:
+class LearnedBalls(Unbound):
     """Centers are Gaussian: membership is upsilon of the Euclidean distance to the mean center, in
     all columns that vary.
     """
@@ -32,6 +42,7 @@ class LearnedBalls:
 
     kind: ClassVar[str] = "balls"
     learned: ClassVar[bool] = True
+    sought: ClassVar[bool] = True
     measured: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = ("center_scale", "radius_shape", "radius_rate")
     free: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate", "center", "center_scale")
@@ -109,6 +120,9 @@ class LearnedBalls:
 
     def looks_at(self, varies: Booleans) -> bool:
         return True
+
+    def misfit(self, inputs: Inputs, posterior: Posterior) -> str:
+        return ""
 
     def fits(self, other: Any) -> bool:
         return True

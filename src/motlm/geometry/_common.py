@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from .._typing import Array, Booleans
+from .._typing import Array, Booleans, Integers
 from ..inputs import Inputs
+from ..limits import LARGEST
 from ..lookup import Table
 from ..membership import half_distances
 from ..metrics import Locus
@@ -34,6 +35,10 @@ class Geometry(Protocol):
     @property
     def learned(self) -> bool:
         """Whether centers are searched, so that rows pull at them."""
+
+    @property
+    def sought(self) -> bool:
+        """Whether the search finds the centers: learned ones, or rows among others."""
 
     @property
     def measured(self) -> bool:
@@ -92,6 +97,24 @@ class Geometry(Protocol):
     def keep(self, kept: Sequence[int]) -> Geometry:
         """With these localities alone."""
 
+    def offer(self, X: Array, room: int, before: Geometry | None) -> Geometry:
+        """With some of these distinct rows to choose centers from, at least so many; `before` is
+        one that was fitted, to go on from.
+        """
+
+    def resume(self, before: Geometry, posterior: Posterior) -> Posterior:
+        """A posterior of a fitted geometry in the form in which this one is searched for."""
+
+    def adopt(self, posterior: Posterior, rows: Rows) -> Posterior:
+        """A posterior that was found with other rows, as one of these."""
+
+    def settle(
+        self, inputs: Inputs, posterior: Posterior, encoded: Array, places: Integers
+    ) -> tuple[Geometry, Posterior]:
+        """What was found, as it is kept; `places` are the numbers of the encoded rows in the table
+        that was given.
+        """
+
     # -- of a fitted mixture
 
     def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
@@ -120,12 +143,44 @@ class Geometry(Protocol):
     def log_choices(self, posterior: Posterior) -> float:
         """The price, in nats, of discrete choices that the posterior's KL does not pay for."""
 
+    def misfit(self, inputs: Inputs, posterior: Posterior) -> str:
+        """What cannot be in a posterior of this geometry, in words; "" for nothing."""
+
     def content(self) -> dict[str, Any]:
         """All that distances depend on, as plain values and arrays."""
 
     @classmethod
     def read(cls, read: Any, inputs: Inputs, n_localities: int) -> Geometry:
         """From what `content` gave, by the reader of a file."""
+
+
+class Unbound:
+    """Of a geometry whose centers are not bound to rows."""
+
+    def offer(self, X: Array, room: int, before: Any) -> Any:
+        return self
+
+    def resume(self, before: Any, posterior: Posterior) -> Posterior:
+        return posterior
+
+    def adopt(self, posterior: Posterior, rows: Rows) -> Posterior:
+        return posterior
+
+    def settle(
+        self, inputs: Inputs, posterior: Posterior, encoded: Array, places: Integers
+    ) -> tuple[Any, Posterior]:
+        return self, posterior
+
+
+def read_ranges(read: Any, n_encoded: int) -> dict[str, Any]:
+    """Of the training rows, from a file: `low`, `high`, and which columns are `whole` numbers."""
+    found = {name: read.array(name, (n_encoded,)) for name in ("low", "high")}
+    for name, value in found.items():
+        if not (np.abs(value) <= LARGEST).all():
+            raise read.fail(name, f"numbers within {LARGEST:g}", value.tolist())
+    if not (found["low"] <= found["high"]).all():
+        raise read.fail("low", "at most high", found["low"].tolist())
+    return {**found, "whole": read.booleans("whole", n_encoded)}
 
 
 def radii(geometry: Geometry, posterior: Posterior) -> Array:
@@ -192,8 +247,15 @@ def move_localities(posterior: Posterior, stretch: Array, shift: Array) -> dict[
         "center": np.where(active, posterior.center * stretch + shift, 0.0),
         "center_scale": posterior.center_scale * np.exp(each),
         "radius_rate": posterior.radius_rate / np.exp(each),
-        "layout": replace(layout, column_weight=np.clip(weight, *WEIGHTS) * active),
+        "layout": replace(layout, column_weight=balance(np.clip(weight, *WEIGHTS) * active)),
     }
+
+
+def balance(weights: Array) -> Array:
+    """With a geometric mean of 1 of the weights of each locality that are not 0."""
+    active = weights > 0
+    logs = np.log(np.where(active, weights, 1.0)).sum(axis=1)
+    return np.asarray(weights / np.exp(logs / np.maximum(active.sum(axis=1), 1))[:, None])
 
 
 def distances_of(posterior: Posterior, rows: Rows) -> Array:

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import Array, Booleans
+from ..errors import InputError, ModelFileError
 from ..inputs import Inputs
 from ..lookup import Table
 from ..membership import theta_tables
-from ..metrics import Locus, Metric
-from ..posterior import Layout, Posterior, Prior
+from ..metrics import GOWER, Locus, Metric
+from ..posterior import ANY_WEIGHTS, Layout, Posterior, Prior, check_weights
+from ..regions import Box
 from ..rows import Rows
 from ._common import (
     CORRECTIONS,
@@ -21,21 +23,24 @@ from ._common import (
     OTHERS,
     Geometry,
     Placed,
+    Unbound,
     distances_of,
     expand,
     linear_scores,
     move_localities,
     reach_of,
+    read_ranges,
     weighted_loci,
     widths_of,
     within,
 )
 
 _ROUNDING = 1e-9  # relative, by which two forms of a center in a file may differ
+_MOST = 500.0  # logarithm of a number that is still a float
 
 
 @dataclass(frozen=True, eq=False)
-class GivenCenters:
+class GivenCenters(Unbound):
     """Centers are given, and with them the rows' distances, in any metric: membership is theta."""
 
     # (n_localities, n_encoded), in the user's units
@@ -51,9 +56,15 @@ class GivenCenters:
     # where they are learned, those to begin with
     weights: Array | None = None
     varies: Booleans | None = None  # (n_encoded,), where some are named
+    # (n_encoded,), where some are named: least and largest number of the rows, and the columns of
+    # whole numbers, for descriptions
+    low: Array | None = None
+    high: Array | None = None
+    whole: Booleans | None = None
 
     kind: ClassVar[str] = "given"
     learned: ClassVar[bool] = False
+    sought: ClassVar[bool] = False
     parameters: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
 
     @property
@@ -71,22 +82,27 @@ class GivenCenters:
     def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> GivenCenters:
         inputs.check_reach(self.given, "points_of_interest")
         points = inputs.standardize(self.given)
-        metric = self.metric.fit(inputs.standardize(encoded), weight)
+        metric = self.metric.fit(inputs.standardize(encoded), weight, inputs)
         if self.columns is None:
             return replace(self, points=points, metric=metric)
         row = np.zeros(len(inputs.varies))
         own = [j for j in self.columns if inputs.varies[j]]
         row[own] = 1.0
         if self.widths is not None:
+            own = [j for j in own if inputs.counted[j]]
             given = dict(zip(self.columns, self.widths, strict=True))
-            scales = np.array([given[j] * inputs.units.inverse_scale[j] for j in own])
-            row[own] = np.exp(-2.0 * (np.log(scales) - np.log(scales).mean()))
+            row[own] = _weights_by(
+                np.array([given[j] for j in own]), inputs.units.inverse_scale[own]
+            )
         return replace(
             self,
             points=points,
             metric=metric,
             weights=np.repeat(row[None], len(points), axis=0),
             varies=inputs.varies,
+            low=encoded.min(axis=0).astype(float),
+            high=encoded.max(axis=0).astype(float),
+            whole=(encoded == np.rint(encoded)).all(axis=0),
         )
 
     def expand(
@@ -166,7 +182,22 @@ class GivenCenters:
         return Layout(*empty, self.corrections != "none")
 
     def looks_at(self, varies: Booleans) -> bool:
-        return True
+        return self.columns is None or bool(varies[list(self.columns)].any())
+
+    def misfit(self, inputs: Inputs, posterior: Posterior) -> str:
+        layout, expected = posterior.layout, self._layout(posterior.coef.shape[-1])
+        if layout is None or expected is None or not posterior.n_localities:  # None: frozen
+            return ""
+        found, wanted = layout.column_weight, expected.column_weight
+        if self.measured:
+            found, wanted = found > 0, wanted > 0
+            if not np.array_equal(posterior.center, self._seen(self.points)):
+                return "center should be that of the geometry"
+        if not np.array_equal(found, wanted):
+            return "column_weight should be that of the geometry"
+        if not np.array_equal(layout.corrected, expected.corrected):
+            return f"corrected should be that of corrections = {self.corrections!r}"
+        return ""
 
     def fits(self, other: Any) -> bool:
         mine, theirs = (
@@ -198,9 +229,12 @@ class GivenCenters:
         if weights is not None:
             reach = reach_of(inputs, weights)
             return [radius * one for radius, one in zip(self.radius, reach, strict=True)]
+        width = widths_of(inputs)
+        if self.metric.text == GOWER:
+            shares = (self.metric.weights_at(point) for point in self.points)
+            return [_reach(r, one, width) for r, one in zip(self.radius, shares, strict=True)]
         if self.metric.norm in ("", "quadratic") or self.metric.arguments:
             return [None] * len(self.radius)
-        width = widths_of(inputs)
         return [radius * width for radius in self.radius]
 
     def loci(self, inputs: Inputs, posterior: Posterior) -> tuple[Locus, ...]:
@@ -209,20 +243,37 @@ class GivenCenters:
             return weighted_loci(inputs, self.points, weights, self.radius)
         columns = np.flatnonzero(inputs.counted)
         scales, matrix = self.metric.arguments.get("V"), self.metric.arguments.get("VI")
-        return tuple(
-            Locus(
+
+        def locus(point: Array, radius: float) -> Locus:
+            weight = self.metric.weights_at(point) if scales is None else 1.0 / scales
+            return Locus(
                 self.metric.norm,
                 columns,
                 point[columns],
                 float(radius),
-                None if scales is None else 1.0 / scales[columns],
+                None if weight is None else weight[columns],
                 None if matrix is None else matrix[np.ix_(columns, columns)],
             )
-            for point, radius in zip(self.points, self.radius, strict=True)
-        )
+
+        return tuple(locus(*one) for one in zip(self.points, self.radius, strict=True))
 
     def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
-        return tuple(within(radius, inputs) for radius in self.radius)
+        if self.metric.text == GOWER:
+            return tuple(f"within {radius:.3g} of its center ({GOWER})" for radius in self.radius)
+        return tuple(
+            within(radius, inputs) if box is None else box.text
+            for radius, box in zip(self.radius, self.boxes(inputs, posterior), strict=True)
+        )
+
+    def boxes(self, inputs: Inputs, posterior: Posterior) -> list[Box | None]:
+        """As people read them; None of balls in all columns, and of metrics."""
+        if self.weights is None:
+            return [None] * len(self.radius)
+        halves = self.half_widths(inputs, posterior)
+        return [
+            None if half is None else Box(inputs, center, half, self.low, self.high, self.whole)
+            for center, half in zip(self.given, halves, strict=True)
+        ]
 
     def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
         weights = self._weights_of(inputs, posterior)
@@ -236,7 +287,7 @@ class GivenCenters:
         return 0.0
 
     def content(self) -> dict[str, Any]:
-        made = {
+        made: dict[str, Any] = {
             "kind": self.kind,
             "given": self.given,
             "points": self.points,
@@ -248,6 +299,8 @@ class GivenCenters:
             made["corrections"] = self.corrections
         if self.weights is not None:
             made["weights"], made["learned_widths"] = self.weights, self.learned_widths
+            if self.low is not None:
+                made |= {"low": self.low, "high": self.high, "whole": self.whole}
         return made
 
     @classmethod
@@ -255,25 +308,63 @@ class GivenCenters:
         n, d = n_localities, len(inputs.varies)
         made = cls(
             read.array("given", (n, d)),
-            Metric.read(read.part("metric"), d),
+            Metric.read(read.part("metric"), inputs),
             read.array("points", (n, d)),
             read.array("radius", (n,)),
         )
         if "corrections" in read.content:
-            made = replace(made, corrections=read.choice("corrections", CORRECTIONS))
+            made = replace(made, corrections=read.choice("corrections", CORRECTIONS[:-1]))
         if "weights" in read.content:
-            weights = read.array("weights", (n, d))
-            if not (weights >= 0).all() or weights[:, ~inputs.varies].any():
-                raise read.fail("weights", "numbers of at least 0", weights.tolist())
             made = replace(
                 made,
-                weights=weights,
+                weights=_read_weights(read, inputs, n),
                 learned_widths=read.boolean("learned_widths"),
                 varies=inputs.varies,
             )
+            if made.metric.text != "euclidean":
+                raise read.fail("metric", "'euclidean', as columns have weights", made.metric.text)
+            if "low" in read.content:
+                made = replace(made, **read_ranges(read, d))
         units, counted = inputs.units, inputs.counted
         gap = np.abs(units.standardize(made.given) - made.points)[:, counted]
         size = ((np.abs(made.given) + np.abs(units.center)) * units.inverse_scale)[:, counted]
         if not (gap <= _ROUNDING * (size + np.abs(made.points[:, counted]))).all():
             raise read.fail("points", "the given centers, standardized", made.points.tolist())
         return made
+
+
+def _reach(radius: float, share: Array | None, width: Array) -> Array:
+    """Along each column alone, in the user's units, where a standardized unit adds such a share to
+    the distance; without end along a column that adds nothing.
+    """
+    assert share is not None
+    reach = np.divide(radius, share, out=np.full(len(share), np.inf), where=share > 0)
+    ends = np.isfinite(reach) & np.isfinite(width)
+    return np.multiply(reach, width, out=np.full(len(share), np.inf), where=ends)
+
+
+def _read_weights(read: Any, inputs: Inputs, n_localities: int) -> Array:
+    """Of columns that vary, at least one for each locality."""
+    weights: Array = read.array("weights", (n_localities, len(inputs.varies)))
+    if weights[:, ~inputs.varies].any() or not (weights != 0).any(axis=1).all():
+        raise read.fail("weights", "positive for some columns that vary", weights.tolist())
+    try:
+        check_weights(weights, "weights")
+    except InputError as error:
+        raise ModelFileError(f"{read.where}{error.text}") from None
+    return weights
+
+
+def _weights_by(widths: Array, inverse_scale: Array) -> Array:
+    """Of columns with these widths in the user's units; their geometric mean is 1."""
+    logs = np.log(widths) + np.log(inverse_scale)
+    weights = np.exp(np.clip(-2.0 * (logs - logs.sum() / max(len(logs), 1)), -_MOST, _MOST))
+    low, high = ANY_WEIGHTS
+    if not ((weights >= low) & (weights <= high)).all():
+        shown = ", ".join(f"{one:.3g}" for one in np.exp(np.clip(logs, -_MOST, _MOST))[:8])
+        raise InputError(
+            "locality_widths are too different, in standard deviations of their columns: they are"
+            f" {shown}.",
+            f"Give widths of which none is more than {np.sqrt(high):g} times another.",
+        )
+    return np.asarray(weights)

@@ -11,11 +11,12 @@ from scipy.special import gammaln
 
 from .._typing import Array, Booleans, Integers
 from ..inputs import Inputs
+from ..limits import COUNT
 from ..lookup import Table
 from ..membership import upsilon_tables
 from ..metrics import Locus
 from ..posterior import Layout, Posterior
-from ..regions import describe_box
+from ..regions import Box
 from ..rows import Rows
 from ._balls import LearnedBalls
 from ._common import (
@@ -28,6 +29,7 @@ from ._common import (
     linear_scores,
     move_localities,
     reach_of,
+    read_ranges,
     weighted_loci,
 )
 
@@ -47,6 +49,8 @@ class LearnedLocalities(LearnedBalls):
     candidates: tuple[int, ...] | None = None
     corrections: str = "own"  # "own": in the locality's columns; "all"; "none": independent models
     widths: bool = True  # whether columns have widths of their own
+    # (n_encoded,), the columns that hold whole numbers
+    whole: Booleans = field(default_factory=lambda: np.empty(0, dtype=bool))
 
     kind: ClassVar[str] = "localities"
 
@@ -59,8 +63,9 @@ class LearnedLocalities(LearnedBalls):
         found, place = self.candidates, np.cumsum(inputs.varies) - 1  # among those that vary
         if self.asked is not None:
             found = tuple(int(place[j]) for j in self.asked if inputs.varies[j])
-        low, high = encoded.min(axis=0), encoded.max(axis=0)
-        return replace(self, candidates=found, low=low, high=high)
+        low, high = (one.astype(float) for one in (encoded.min(axis=0), encoded.max(axis=0)))
+        whole = (encoded == np.rint(encoded)).all(axis=0)
+        return replace(self, candidates=found, low=low, high=high, whole=whole)
 
     def looks_at(self, varies: Booleans) -> bool:
         return self.asked is None or bool(varies[list(self.asked)].any())
@@ -70,6 +75,24 @@ class LearnedLocalities(LearnedBalls):
             (one.most, one.candidates, one.corrections, one.widths) for one in (self, other)
         )
         return mine == theirs
+
+    def misfit(self, inputs: Inputs, posterior: Posterior) -> str:
+        weight, width = posterior.column_weight, posterior.center.shape[1]
+        active, sizes = weight > 0, self.sizes(width)
+        strange = np.setdiff1d(np.flatnonzero(active.any(axis=0)), self.columns(width))
+        if len(strange):
+            return "column_weight should be 0 in columns that localities may not look at"
+        if not all(count and count in sizes for count in active.sum(axis=1).tolist()):
+            most = f"{sizes[-1]} of them" if self.most and sizes else "all of them"
+            return f"column_weight should be positive in {'at most ' * bool(self.most)}{most}"
+        if not self.widths and (weight[active] != 1).any():
+            return "column_weight should be 0 or 1, as widths are equal"
+        if posterior.center[~active].any():
+            return "center should be 0 in columns that a locality does not look at"
+        layout = posterior.layout
+        if layout is None or not np.array_equal(layout.corrected, self.corrected(weight)):
+            return f"corrected should be that of corrections = {self.corrections!r}"
+        return ""
 
     @property
     def pooled(self) -> bool:
@@ -105,6 +128,14 @@ class LearnedLocalities(LearnedBalls):
         if self.corrections == "own":
             own = min(self.most or n_features, n_features)
         return float((own + 2) ** 2)
+
+    def screened(self, rows: Rows) -> Rows:
+        """The rows among which candidates are scored."""
+        return rows
+
+    def around(self, rows: Rows, row: Integers) -> Integers:
+        """The rows around which candidates lie, of those that were drawn."""
+        return row
 
     def draw(self, rows: Rows, count: int, rng: np.random.Generator) -> Array:
         """Weights of columns of localities to begin with, (count, n_coordinates)."""
@@ -165,7 +196,12 @@ class LearnedLocalities(LearnedBalls):
     def move(
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
     ) -> dict[str, Any]:
-        return move_localities(posterior, stretch, shift)
+        moved = move_localities(posterior, stretch, shift)
+        if not self.widths:  # they stay equal
+            layout = moved["layout"]
+            same = (layout.column_weight > 0).astype(float)
+            moved["layout"] = replace(layout, column_weight=same)
+        return moved
 
     def _weights_of(self, inputs: Inputs, posterior: Posterior) -> Array:
         """(n_localities, n_encoded)"""
@@ -196,14 +232,21 @@ class LearnedLocalities(LearnedBalls):
         fixed, moved = super().freeze(inputs, posterior)
         made: Any = fixed
         weights = self._weights_of(inputs, posterior)
-        return replace(made, weights=weights, varies=inputs.varies), moved.separate()
+        ranges = {"low": self.low, "high": self.high, "whole": self.whole}
+        return replace(made, weights=weights, varies=inputs.varies, **ranges), moved.separate()
 
     def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
-        centers = self.centers(inputs, posterior)
-        return tuple(
-            describe_box(inputs, center, half, self.low, self.high)
-            for center, half in zip(centers, self.half_widths(inputs, posterior), strict=True)
+        return tuple(box.text for box in self.boxes(inputs, posterior))
+
+    def boxes(self, inputs: Inputs, posterior: Posterior) -> list[Box]:
+        """As people read them."""
+        pairs = zip(
+            self.centers(inputs, posterior), self.half_widths(inputs, posterior), strict=True
         )
+        return [
+            Box(inputs, center, np.asarray(half), self.low, self.high, self.whole)
+            for center, half in pairs
+        ]
 
     def content(self) -> dict[str, Any]:
         return {
@@ -215,6 +258,7 @@ class LearnedLocalities(LearnedBalls):
             "widths": self.widths,
             "low": self.low,
             "high": self.high,
+            "whole": self.whole,
         }
 
     @classmethod
@@ -223,19 +267,17 @@ class LearnedLocalities(LearnedBalls):
         asked = None
         if not read.is_null("columns"):
             asked = read.integers("columns", len(read.sequence("columns")))
-            if not all(0 <= j < d for j in asked) or len(set(asked)) != len(asked):
+            if not asked or max(asked) >= d or len(set(asked)) != len(asked):
                 raise read.fail("columns", f"different numbers below {d}", asked)
         else:
             read.raw("columns")
         made = cls(
             read.array("radius", (n_localities,)),
-            read.integer("most", 0),
+            read.integer("most", 0, COUNT),
             asked,
-            read.array("low", (d,)),
-            read.array("high", (d,)),
-            None,
-            read.choice("corrections", CORRECTIONS),
-            read.boolean("widths"),
+            corrections=read.choice("corrections", CORRECTIONS),
+            widths=read.boolean("widths"),
+            **read_ranges(read, d),
         )
         place = np.cumsum(inputs.varies) - 1
         if asked is None:
