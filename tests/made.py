@@ -75,5 +75,5 @@ def place_at(model: Any, places: tuple[Locus, ...], rng: np.random.Generator) ->
         point[locus.columns] = locus.center
     made = with_localities(model, points, [one.radius for one in places], rng)
     given = made.mixture_.geometry
-    geometry = Described(given.given, given.metric, given.points, given.radius, places)
+    geometry = Described(given.given, given.metric, given.points, given.radius, places=places)
     return with_mixture(made, geometry=geometry)

@@ -4,6 +4,7 @@ maps show.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from ._typing import Array
 from .mixture import Mixture
 from .regions import Box
 
-__all__ = ["Extent", "columns_to_show", "extents_of", "looks_at"]
+__all__ = ["Extent", "are_balls", "columns_to_show", "extents_of", "looks_at"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,18 @@ def looks_at(mixture: Mixture, i: int) -> list[int]:
     return [int(j) for j in locus.columns[locus.weight > 0]]
 
 
+def are_balls(mixture: Mixture, localities: Iterable[int]) -> bool:
+    """Whether these localities are plain Euclidean balls in all columns that are not ignored."""
+    every = np.flatnonzero(mixture.inputs.counted)
+    loci = [mixture.loci[i] for i in localities]
+    return all(
+        one.norm == "euclidean"
+        and np.array_equal(one.columns, every)
+        and (one.weight is None or bool((one.weight == 1.0).all()))
+        for one in loci
+    )
+
+
 def columns_to_show(mixture: Mixture, encoded: Array, localities: list[int]) -> list[int]:
     """All encoded columns, those first that localities look at, by the share of rows that they
     exclude; numbers before levels, which make a poor map. Of balls, by the standardized
@@ -101,7 +114,7 @@ def columns_to_show(mixture: Mixture, encoded: Array, localities: list[int]) -> 
     numeric, excluded = np.zeros(len(names), dtype=bool), np.zeros(len(names))
     for group in inputs.groups:
         numeric[group.columns] = group.levels is None
-    if not all(mixture.loci[i].is_ball(inputs.counted) for i in localities):
+    if not are_balls(mixture, localities):
         for i in localities:
             locality = mixture.localities[i]
             if locality.half_width is not None:

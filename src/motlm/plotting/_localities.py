@@ -55,7 +55,7 @@ class LocalitiesDisplay:
 
     >>> display = LocalitiesDisplay.from_estimator(model, X, y, features=["x0"], at=1)
     >>> display.ax_.get_xlabel(), [i for i, center, width in display.circles]
-    ('x0', [1])
+    ('x0', [0, 1, 2])
     >>> plt.close(display.figure_)
 
     Of three labels or more each has a color:
@@ -229,7 +229,7 @@ class LocalitiesDisplay:
         for end in ends:
             for color, size in (("white", 3.6), ("black", 1.8)):
                 line(end, color=color, linewidth=size)
-        if not self._is_plane:
+        if not self._is_plane and self.classes is None:  # colors of labels are behind it
             color = COLORS[number % len(COLORS)]
             ax.axvspan(*ends, color=color, alpha=0.15, linewidth=0, zorder=0)
         shown = ax.get_xlim() if self.xx0 is None else (self.xx0.min(), self.xx0.max())
@@ -337,4 +337,4 @@ class LocalitiesDisplay:
             dots = {"s": 12, "color": color, "marker": marker, "linewidths": 0, "alpha": 0.7}
             ax.scatter(x[rows], k + shift[rows], label=short(f"{value}", 24), **dots)
         ax.set_yticks(range(count), [short(f"{one}", 24) for one in self.classes])
-        ax.set_ylim(-0.6, count - 0.4)
+        ax.set_ylim(-0.5, count - 0.5)

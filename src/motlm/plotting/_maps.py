@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Array
 from ..errors import InputError
-from ..extents import columns_to_show, looks_at
+from ..extents import are_balls, columns_to_show, looks_at
 from ..mixture import Mixture
 
 __all__ = ["check_map", "make_map", "make_projection"]
@@ -121,7 +121,7 @@ def make_projection(
     inputs = mixture.inputs
     if inputs.varies.sum() < 2 or len(encoded) < 3:
         raise InputError("a projection needs two columns that vary, and three rows.")
-    if not all(locus.is_ball(inputs.counted) for locus in mixture.loci):
+    if not are_balls(mixture, range(mixture.n_localities)):
         raise InputError(
             "a projection draws balls; the localities of this model look at some of the columns,"
             " or weigh them.",

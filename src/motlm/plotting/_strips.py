@@ -16,6 +16,7 @@ from ._style import COLORS, axes, legend_outside, model_names, short
 __all__ = ["StripsDisplay"]
 
 _USUAL = (0.1, 0.9)  # quantiles between which most rows lie
+_DIGITS = 5  # of the ends of a range
 _LEVELS = 12  # of a category that are named below its strips
 
 
@@ -99,9 +100,7 @@ class StripsDisplay:
         if not len(encoded):
             raise InputError("strips lie within the range of rows; X is empty.")
         every = [
-            (i, one)
-            for i in range(mixture.n_localities)
-            for one in extents_of(mixture, i, encoded)
+            (i, one) for i in range(mixture.n_localities) for one in extents_of(mixture, i, encoded)
         ]
         if not every:
             raise InputError(
@@ -174,7 +173,8 @@ class StripsDisplay:
 
     def _write_ends(self, ax: Any, place: float, one: Extent, span: Array) -> None:
         """Below the strips of a column: its range, or its levels."""
-        texts = [(0.0, number(float(span[0])), "left"), (1.0, number(float(span[-1])), "right")]
+        low, high = (number(float(end), _DIGITS) for end in (span[0], span[-1]))
+        texts = [(0.0, low, "left"), (1.0, high, "right")]
         if one.ends is None:
             step = 1.0 / len(one.levels)
             length = max(2, int(60 * step))
