@@ -166,6 +166,7 @@ class Search:
                 begin += self._lowest(
                     objective, self._split(fewer[0].posterior, inverse_temperature, rng)
                 )[:1]
+        begin += self._from_free(objective, n, rng, fewer)
         found = self._rank(self.polish(objective, begin))
         if self.grows:
             found = self._exchange(found, inverse_temperature, rng)
@@ -489,6 +490,26 @@ class Search:
                 break
         return found
 
+    def _from_free(
+        self, objective: Objective, n: int, rng: np.random.Generator, fewer: Sequence[Solution]
+    ) -> list[Posterior]:
+        """Where centers must be rows: mixtures with free centers, which find their way more easily,
+        with these moved to the nearest rows.
+        """
+        geometry: Any = objective.geometry
+        released = geometry.release() if self.grows else None
+        if released is None or self.watch.over():
+            return []
+
+        def make(size: int, inverse_temperature: float) -> Objective:
+            return replace(self.objective(size, inverse_temperature), geometry=released)
+
+        free = (*self.free, *(one for one in released.free if one not in self.free))
+        search = replace(self, objective=make, free=free, _known={})
+        begin = [replace(one, posterior=geometry.let_go(one.posterior)) for one in fewer]
+        found = search.explore(n, objective.inverse_temperature, rng, begin)
+        return [geometry.adopt(one.posterior, objective.rows) for one in found]
+
     def _shift(
         self, found: list[Solution], inverse_temperature: float, rng: np.random.Generator
     ) -> list[Solution]:
@@ -502,7 +523,8 @@ class Search:
             near = geometry.shifts(leader.posterior, few.rows, rng)
             if not near or self.watch.over():
                 break
-            begin = self._lowest(few, near)[:_FOLLOWED]
+            begin = self._lowest(objective, self._polish_briefly(few, near, self.n_starts))
+            begin = begin[:_FOLLOWED]
             found = self._rank([*found, *self.polish(objective, begin)])
             if not found[0].objective < leader.objective:
                 break

@@ -160,6 +160,10 @@ class Unbound:
     def offer(self, X: Array, room: int, before: Any) -> Any:
         return self
 
+    def release(self) -> Any:
+        """The same without bounds to rows, by which a search may find its way; None for none."""
+        return None
+
     def resume(self, before: Any, posterior: Posterior) -> Posterior:
         return posterior
 

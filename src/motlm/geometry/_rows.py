@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..membership import theta_tables
 from ..metrics import GOWER, Metric
 from ..posterior import Layout, Posterior
 from ..rows import Rows
-from ._common import OTHERS, Geometry, Placed, distances_of, linear_scores
+from ._common import CENTER_SCALE, OTHERS, Geometry, Placed, distances_of, linear_scores
 from ._given import GivenCenters
 from ._localities import LearnedLocalities
 
@@ -28,6 +28,7 @@ _ENTRIES = 2e7  # distances of all rows from these, at most: 160 MB
 _SLOW_ENTRIES = 2e6  # the same of a function, which takes a microsecond or more each
 _MIDDLE = 2.0  # median distance between rows while a mixture is searched for, as of two columns
 _ROUNDING = 1e-9  # relative, by which two forms of a center in a file may differ
+_LEAST_SCALE = 1e-3  # of a center that is let go
 _NO_ROWS: Integers = np.empty(0, dtype=np.int64)
 
 
@@ -106,13 +107,23 @@ class RowLocalities(LearnedLocalities):
                 found.append(replace(posterior, center=moved))
         return found
 
+    def release(self) -> LearnedLocalities:
+        """With free centers."""
+        own = {one.name: getattr(self, one.name) for one in fields(LearnedLocalities)}
+        return LearnedLocalities(**own)
+
+    def let_go(self, posterior: Posterior) -> Posterior:
+        """With centers that may move."""
+        scale = np.minimum(CENTER_SCALE, 0.3 * posterior.radius_mean)
+        return replace(posterior, center_scale=np.maximum(scale, _LEAST_SCALE))
+
     def adopt(self, posterior: Posterior, rows: Rows) -> Posterior:
         """With each center at the nearest row."""
         center = posterior.center.copy()
         for i, weight in enumerate(posterior.column_weight):
             own = np.flatnonzero(weight)
             center[i] = rows.coordinates[_nearest(rows.coordinates, center[i, own], weight, own)]
-        return replace(posterior, center=center)
+        return replace(posterior, center=center, center_scale=np.zeros(len(center)))
 
     def settle(
         self, inputs: Inputs, posterior: Posterior, encoded: Array, places: Integers
