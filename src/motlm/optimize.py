@@ -155,10 +155,15 @@ def value_at(
     """The objective as a function of posteriors with as many localities as this one, with the best
     models where they have closed forms; infinite where it was stopped.
     """
-    packing = Packing(alike, EVERY, plain=True)
-    evaluator = Evaluator(objective, packing, eliminates(objective, free), stop=stop)
+
+    def evaluator_of(like: Posterior) -> Evaluator:
+        packing = Packing(like, EVERY, plain=True)
+        return Evaluator(objective, packing, eliminates(objective, free), stop=stop)
+
+    shared = evaluator_of(alike) if alike.layout is None else None
 
     def value(posterior: Posterior) -> float:
+        evaluator = shared or evaluator_of(posterior)  # each layout is of one posterior
         try:
             return evaluator.evaluate(flatten(posterior), gradient=False).value
         except StoppedError:
