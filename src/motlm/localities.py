@@ -353,6 +353,10 @@ class Locality(LocalModel):
         Which of the points of interest (or of the n_localities searched for) it is.
     where : str
         Where it lies, in words: "age 18 to 30 and power above 80".
+    row : int or None
+        With ``centers="rows"``: which row of the table given to fit its center is, from 0.
+    place : str
+        As `where`, without telling which row that is, for readers who must not know.
     feature_names, coef, coef_scale, intercept, intercept_scale, n_rows, reference, step, classes
         Of its linear model, as in `LocalModel`.
     exterior : Exterior or None
@@ -384,6 +388,8 @@ class Locality(LocalModel):
     half_width: Array | None  # (n_columns,)
     point: int  # which of the points of interest (or of the n_localities searched for) it is
     where: str = field(default="", kw_only=True)
+    row: int | None = field(default=None, kw_only=True)
+    place: str = field(default="", kw_only=True)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

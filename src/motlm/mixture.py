@@ -217,12 +217,15 @@ class Mixture:
         scales = self.geometry.center_scales(inputs, posterior)
         outer = LocalModel(**model(n))
         exteriors = self._exteriors(outer, centers)
-        where = self.geometry.describe(inputs, posterior)
+        where, cases = self.geometry.describe(inputs, posterior), self.geometry.cases
+        places = self.geometry.describe_place(inputs, posterior)
         localities = [
             Locality(
                 **model(i),
                 exterior=exteriors[i],
                 where=where[i],
+                row=cases[i] if cases else None,
+                place=places[i],
                 center=_fix(centers[i]),
                 center_scale=_fix(scales[i]),
                 radius=float(self.geometry.radius[i]),

@@ -93,6 +93,8 @@ def _read_locality(read: Reader, own: Locality, exterior: LocalModel) -> Localit
         **_read_common(read, own),
         exterior=about,
         where=own.where,
+        row=own.row,
+        place=own.place,
         center=_read_by_column(read, "center", names),
         center_scale=_read_by_column(read, "center_scale", names),
         radius=read.number("radius", 0.0),

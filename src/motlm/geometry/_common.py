@@ -132,6 +132,13 @@ class Geometry(Protocol):
     def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
         """Where each locality lies, in words that follow "rows": "within 0.9 of its center"."""
 
+    @property
+    def cases(self) -> tuple[int, ...]:
+        """Which rows of the table given to fit the centers are, where they are rows."""
+
+    def describe_place(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
+        """The same as `describe` without telling which row a center is."""
+
     def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
         """The same localities with their centers fixed where they are."""
 
@@ -174,6 +181,16 @@ class Unbound:
         self, inputs: Inputs, posterior: Posterior, encoded: Array, places: Integers
     ) -> tuple[Any, Posterior]:
         return self, posterior
+
+    @property
+    def cases(self) -> tuple[int, ...]:
+        return ()
+
+    def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def describe_place(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
+        return self.describe(inputs, posterior)
 
 
 def read_ranges(read: Any, n_encoded: int) -> dict[str, Any]:

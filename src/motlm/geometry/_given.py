@@ -325,10 +325,12 @@ class GivenCenters(Unbound):
                 raise read.fail("metric", "'euclidean', as columns have weights", made.metric.text)
             if "low" in read.content:
                 made = replace(made, **read_ranges(read, d))
-        units, counted = inputs.units, inputs.counted
-        gap = np.abs(units.standardize(made.given) - made.points)[:, counted]
-        size = ((np.abs(made.given) + np.abs(units.center)) * units.inverse_scale)[:, counted]
-        if not (gap <= _ROUNDING * (size + np.abs(made.points[:, counted]))).all():
+        units, seen = inputs.units, inputs.counted & np.ones((n, d), dtype=bool)
+        if made.weights is not None:  # what is not looked at is of no account
+            seen &= made.weights > 0
+        gap = np.abs(units.standardize(made.given) - made.points)
+        size = (np.abs(made.given) + np.abs(units.center)) * units.inverse_scale
+        if not (gap <= _ROUNDING * (size + np.abs(made.points)))[seen].all():
             raise read.fail("points", "the given centers, standardized", made.points.tolist())
         return made
 

@@ -39,11 +39,6 @@ def _price_of_rows(n_rows: int, n: int) -> float:
     return float(gammaln(n_rows + n) - gammaln(n + 1) - gammaln(n_rows))
 
 
-def _cases(row: Integers, names: tuple[str, ...]) -> list[str]:
-    """What the centers are called."""
-    return list(names) if names else [f"row {i}" for i in row]
-
-
 @dataclass(frozen=True, eq=False)
 class RowLocalities(LearnedLocalities):
     """Localities in a few columns each, or in all, around training rows, with widths that are
@@ -52,10 +47,9 @@ class RowLocalities(LearnedLocalities):
 
     n_rows: int = 0  # among which centers are chosen
     # of a fitted one: the centers in the user's units, (n_localities, n_encoded), typical values in
-    # columns that are not looked at; which rows they are, of the table given to fit; their names
+    # columns that are not looked at; and which rows they are, of the table given to fit
     given: Array = field(default_factory=lambda: np.empty((0, 0)))
     row: Integers = field(default_factory=lambda: _NO_ROWS)
-    names: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "rows"
     learned: ClassVar[bool] = False
@@ -145,10 +139,13 @@ class RowLocalities(LearnedLocalities):
 
     def keep(self, kept: Sequence[int]) -> RowLocalities:
         inside = list(kept)
-        names = tuple(self.names[i] for i in inside) if self.names else ()
         if not len(self.row):
             return self
-        return replace(self, given=self.given[inside], row=self.row[inside], names=names)
+        return replace(self, given=self.given[inside], row=self.row[inside])
+
+    @property
+    def cases(self) -> tuple[int, ...]:
+        return tuple(int(row) for row in self.row)
 
     def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
         return self.given
@@ -164,12 +161,10 @@ class RowLocalities(LearnedLocalities):
         return fixed, posterior.separate()
 
     def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
-        texts = self.describe_place(inputs, posterior)
-        cases = zip(_cases(self.row, self.names), texts, strict=True)
-        return tuple(f"cases like {case}: {text}" for case, text in cases)
+        places = zip(self.row, self.describe_place(inputs, posterior), strict=True)
+        return tuple(f"cases like row {row}, {text}" for row, text in places)
 
     def describe_place(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
-        """The same without the case."""
         return super().describe(inputs, posterior)
 
     def depends_on_rows(self) -> str:
@@ -180,7 +175,6 @@ class RowLocalities(LearnedLocalities):
             "n_rows": self.n_rows,
             "given": self.given,
             "row": self.row.tolist(),
-            "names": list(self.names),
         }
 
     def misfit(self, inputs: Inputs, posterior: Posterior) -> str:
@@ -214,7 +208,6 @@ class RowCenters(GivenCenters):
     n_features: int = 0
     n_rows: int = 0  # among which centers are chosen
     row: Integers = field(default_factory=lambda: _NO_ROWS)  # of the table given to fit
-    names: tuple[str, ...] = ()  # of these rows
 
     kind: ClassVar[str] = "rows by metric"
     sought: ClassVar[bool] = True
@@ -393,21 +386,23 @@ class RowCenters(GivenCenters):
         if self.measured:
             return self
         made: Any = super().keep(kept)
-        names = tuple(self.names[i] for i in kept) if self.names else ()
-        return replace(made, row=self.row[list(kept)], names=names)
+        return replace(made, row=self.row[list(kept)])
+
+    @property
+    def cases(self) -> tuple[int, ...]:
+        return tuple(int(row) for row in self.row)
 
     def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
         fixed = GivenCenters(self.given, self.metric, self.points, self.radius)
         return fixed, posterior.separate()
 
     def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
-        cases = zip(_cases(self.row, self.names), self.radius, strict=True)
         return tuple(
-            f"cases like {case} (within {radius:.3g}, {self._measure})" for case, radius in cases
+            f"cases like row {row} (within {radius:.3g}, {self._measure})"
+            for row, radius in zip(self.row, self.radius, strict=True)
         )
 
     def describe_place(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
-        """The same without the case."""
         return tuple(
             f"within {radius:.3g} of a typical case ({self._measure})" for radius in self.radius
         )
@@ -427,7 +422,6 @@ class RowCenters(GivenCenters):
             "n_rows": self.n_rows,
             "unit": self.unit,
             "row": self.row.tolist(),
-            "names": list(self.names),
         }
 
     @classmethod
@@ -453,9 +447,6 @@ def _is_in(row: Array, X: Array) -> bool:
 
 
 def _read_rows(read: Any, n: int) -> dict[str, Any]:
-    """Which rows the centers are, and their names."""
+    """Which rows the centers are."""
     n_rows, row = read.integer("n_rows", 0), np.array(read.integers("row", n), dtype=np.int64)
-    names = read.texts("names")
-    if len(names) not in (0, n):
-        raise read.fail("names", f"a text for each of {n} localities, or none", list(names))
-    return {"n_rows": n_rows, "row": row, "names": names}
+    return {"n_rows": n_rows, "row": row}
