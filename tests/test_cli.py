@@ -7,6 +7,7 @@ import inspect
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -387,16 +388,24 @@ def test_summary_in_sentences(folder: Path, tmp_path: Path) -> None:
     ).stdout
     assert "a positive score means yes, a negative one no" in shown
     assert "    score = " in shown
-    assert " about " in shown or " = north in " in shown or " = south in " in shown
+    assert "\n    as everywhere, except: " in shown
+    [first] = [line for line in shown.splitlines() if line.startswith("locality 0, ")]
+    assert re.search(r" (above|up to|\d to|north|south|yes|no)\b", first)
+    assert len(first.split()) <= 25
+    full = run(*base, "--localities", "1", "--full-formulas").stdout
+    assert full.count("    score = ") == 2
+    assert "as everywhere" not in full
     assert "on at most" in shown
     assert "of clients of 2027" in shown
     clients()[["age", "income", "region", "owner"]][:1].to_csv(tmp_path / "points.csv", index=False)
     one = clients().iloc[0]
     shown = run(*base, "--points", tmp_path / "points.csv").stdout
-    assert (
-        f"around the typical case age = {one['age']:.4g}, income = {one['income']:.4g}, region ="
-        f" {one['region']}" in shown
-    )
+    assert re.search(r"^locality 0 \(case 0\), (?!within)", shown)
+    shown = run(*base, "--points", tmp_path / "points.csv", "--locality-features", "ball").stdout
+    case = f"age={one['age']:.4g}, income={one['income']:.4g}, region={one['region']}"
+    assert f"locality 0 (case 0), around {case}, " in shown
+    shown = run(*base, "--localities", "1", "--loss", "zero-one").stdout
+    assert " about " in shown or " = north in " in shown or " = south in " in shown
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
     table.assign(y=np.where(table["a"] > 0, "p", "q")).to_csv(tmp_path / "line.csv", index=False)
@@ -815,7 +824,7 @@ def test_report_and_certify(folder: Path, tmp_path: Path) -> None:
 def test_demo_and_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = run("demo", "-o", tmp_path / "demo").output
     assert "locality 2" in out
-    assert "% of the rows" in out  # it explains all rows, not only the sealed ones
+    assert "% of 1250 rows" in out  # it explains all rows, not only the sealed ones
     assert (tmp_path / "demo" / "report.html").exists()
     assert (tmp_path / "demo" / "model.json").exists()
     assert "exists" in run("demo", "-o", tmp_path / "demo", code=2).output

@@ -81,7 +81,8 @@ def mixed(table) -> LocalMixtureClassifier:
     points = frame.iloc[:2].assign(
         age=[28.0, 52.0], income=3.0, children=2, region="north", owner="no"
     )
-    return LocalMixtureClassifier(points_of_interest=points, **QUICK).fit(frame, y)
+    balls = {"locality_features": "ball", "corrections": "none"}
+    return LocalMixtureClassifier(points_of_interest=points, **balls, **QUICK).fit(frame, y)
 
 
 @pytest.fixture(scope="module")
@@ -274,15 +275,19 @@ def test_regions_have_a_formula_for_each_class(iris) -> None:
         inside = member[:, i] if i < len(model.localities_) else ~member.any(axis=1)
         own = X[inside] @ region.coef.T + region.intercept
         answers = model.classes_[np.asarray(own).argmax(axis=1)]
-        assert region.score == pytest.approx(np.mean(answers == y[inside]))
-        assert region.balance == {
-            f"share of {k}": pytest.approx(np.mean(y[inside] == k)) for k in model.classes_
-        }
+        if inside.any():
+            assert region.score == pytest.approx(np.mean(answers == y[inside]))
+            assert region.balance == {
+                f"share of {k}": pytest.approx(np.mean(y[inside] == k)) for k in model.classes_
+            }
         assert region.classes == tuple(model.classes_)
         local = model.mixture_.models[i]
         for k, formula in region.formulas.items():
             assert formula == local.of_class(k).formula()
-            assert f"    {k}: {formula}\n" in str(explanation)
+            assert f"    {k}: {formula}\n" in explanation.text(full_formulas=True)
+            differs = f"{k}: {local.of_class(k).correction()}" if local.exterior else formula
+            assert differs in str(explanation)
+            assert differs in region.correction or not local.exterior
             assert explanation.rows()[i][f"formula of {k}"] == formula
         frame = region.to_frame().set_index("column")
         coefficients = explanation.coefficients()

@@ -71,7 +71,7 @@ class Box:
         told = sorted((one for one in self._sides if one.text), key=lambda one: one.share)
         silent = [one for one in self._sides if not one.text and one.taken > _NOTICED]
         if not told:
-            if not silent:
+            if not silent or sum(one.least + one.taken for one in self._sides) <= 1.0:
                 return "all rows"
             return (
                 f"all rows but those far from {join_words([one.middle for one in silent[:_SHOWN]])}"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._typing import AnyArray, Booleans
 from ..estimators import LocalMixture
-from ..localities import LocalModel
+from ..localities import Locality, LocalModel
 
 __all__ = ["summarize"]
 
@@ -36,10 +36,12 @@ def summarize(
     left = target if answer.link in ("identity", "log") else mixture.target.score_label
     lines = []
     for region in explanation.regions:
-        where = _location(model, region, rows, used)
-        total = f"{region.n_rows} of {explanation.n_rows} rows ({region.share:.0%})"
-        lines.append(f"{region.name}, {where}: {total}")
         local = mixture.models[region.index]
+        where = _location(model, region, rows, used)
+        name = region.name
+        if mixture.geometry.kind == "given" and isinstance(local, Locality):
+            name += f" (case {local.point})"
+        lines.append(f"{name}, {where}: {_count(region.n_rows)} ({region.share:.0%})")
         corrected = local.exterior is not None and not full_formulas
         made = _corrections(local, left) if corrected else _formulas(local, left)
         for text in made:
@@ -50,7 +52,7 @@ def summarize(
     if answer.link == "largest":
         lines.append("the class with the largest score is predicted")
     if model.mixture_.n_localities > 1:
-        share = f"{explanation.ambiguous:.1%} of the {explanation.n_rows} rows"
+        share = f"{explanation.ambiguous:.1%} of {_count(explanation.n_rows)}"
         lines.append(f"local models contradict each other on {share}")
     return "\n".join(lines)
 
@@ -78,15 +80,16 @@ def _location(model: LocalMixture, region: Any, rows: pd.DataFrame, used: AnyArr
     geometry: Any = model.mixture_.geometry
     if region.index == model.mixture_.n_localities:
         return str(region.where)
-    if geometry.kind == "given":
-        number = model.localities_[region.index].point
-        if geometry.weights is None:
-            return f"around typical case {number}, {_typical_case(model, number)}"
-        return f"around typical case {number}, {region.where}"
+    if geometry.kind == "given" and geometry.weights is None:
+        return f"around {_typical_case(model, model.localities_[region.index].point)}"
     inside = used == region.index
     if geometry.kind == "balls" and inside.any():
         return _differences(rows, inside)
     return str(region.where)
+
+
+def _count(rows: int) -> str:
+    return f"{rows} row{'' if rows == 1 else 's'}"
 
 
 def _wrap(text: str) -> list[str]:
