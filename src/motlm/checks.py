@@ -167,7 +167,7 @@ class Settings:
         words = ("auto", "all", "ball")
         sound = isinstance(given, str) and given in words
         if not sound and not (
-            isinstance(given, Integral) and not isinstance(given, bool) and 1 <= given <= COUNT
+            isinstance(given, Integral) and not isinstance(given, bool) and 1 <= int(given) <= COUNT
         ):
             raise InputError(
                 f"locality_features must be 'auto', 'all', 'ball' or a number of columns >= 1; got"

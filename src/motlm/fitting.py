@@ -296,7 +296,7 @@ def _names(given: Any) -> list[Any]:
 
 
 def _named(groups: Sequence[Group], name: Any, what: str = "locality_columns") -> Group:
-    if isinstance(name, Integral) and not isinstance(name, bool) and -1 < name < len(groups):
+    if isinstance(name, Integral) and not isinstance(name, bool) and -1 < int(name) < len(groups):
         return groups[int(name)]
     found = [one for one in groups if one.name == name]
     if not found:

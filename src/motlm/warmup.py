@@ -5,11 +5,19 @@ kept.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from .geometry import Geometry, GivenCenters, LearnedBalls, LearnedLocalities, radii
+from .geometry import (
+    Geometry,
+    GivenCenters,
+    LearnedBalls,
+    LearnedLocalities,
+    RowLocalities,
+    radii,
+)
 from .losses import Loss
 from .objective import Objective
 from .optimize import lbfgs
@@ -50,9 +58,12 @@ def warm_up(objective: Objective, show: bool) -> None:
     >>> warm_up(objective, show=False)
     """
     geometry, loss, many = objective.geometry, objective.loss, objective.many
+    released = geometry.release()
+    if released is not None:  # by which the search finds its way
+        warm_up(replace(objective, geometry=released), show)
     laid = geometry.layout(1, 1) is not None
     dtype = objective.rows.features.dtype.name
-    kind = (geometry.learned, laid, loss.closed_form, many, dtype)
+    kind = (geometry.learned, geometry.sought, laid, loss.closed_form, many, dtype)
     if kind in _READY:
         return
     mark = _mark(kind)
@@ -92,12 +103,14 @@ def _run(geometry: Geometry, loss: Loss, many: bool, dtype: object) -> None:
     alike: Geometry = GivenCenters(points=points)
     if geometry.learned:
         alike = LearnedLocalities(most=1) if laid else LearnedBalls()
+    elif geometry.sought:
+        alike = RowLocalities(most=1)
     distance = None if geometry.learned else np.abs(X)
     rows = Rows.of(X, y, None, distance).astype(dtype)
     prior = Prior().expand(1, 1, loss.scores)
     objective = Objective(loss, alike, prior, rows, 1.0, block=_BLOCK if many else _MANY)
     free = [*MODEL_FIELDS, *alike.free]
-    if laid and geometry.learned:
+    if laid and geometry.sought:
         fewer = one_model(objective, False)
         [ball, *_] = promising_balls(objective, fewer, 2, rng)
         begin = with_ball(fewer, ball, False)
@@ -106,7 +119,7 @@ def _run(geometry: Geometry, loss: Loss, many: bool, dtype: object) -> None:
     found = lbfgs(objective, begin, free, max_iter=2)
     radii(alike, found.posterior)
     weakest(objective, found.posterior)
-    if geometry.learned:
+    if geometry.sought:
         none = one_model(objective, False)
         lbfgs(Objective(loss, alike, prior.keep([]), rows, 1.0), none, free[:4], max_iter=2)
         promising_balls(objective, none, 2, rng)

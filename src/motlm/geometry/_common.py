@@ -30,7 +30,10 @@ class Geometry(Protocol):
 
     kind: ClassVar[str]  # its name in files
     parameters: ClassVar[tuple[str, ...]]  # fields that a table has partials for, in its order
-    free: ClassVar[tuple[str, ...]]  # fields of the posterior that are searched
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Fields of the posterior that are searched."""
 
     @property
     def learned(self) -> bool:
@@ -102,6 +105,11 @@ class Geometry(Protocol):
         one that was fitted, to go on from.
         """
 
+    def release(self) -> Geometry | None:
+        """The same with centers that are not bound to rows, by which a search finds its way; None
+        where they are free already, or given.
+        """
+
     def resume(self, before: Geometry, posterior: Posterior) -> Posterior:
         """A posterior of a fitted geometry in the form in which this one is searched for."""
 
@@ -168,7 +176,6 @@ class Unbound:
         return self
 
     def release(self) -> Any:
-        """The same without bounds to rows, by which a search may find its way; None for none."""
         return None
 
     def resume(self, before: Any, posterior: Posterior) -> Posterior:
@@ -277,6 +284,12 @@ def balance(weights: Array) -> Array:
     active = weights > 0
     logs = np.log(np.where(active, weights, 1.0)).sum(axis=1)
     return np.asarray(weights / np.exp(logs / np.maximum(active.sum(axis=1), 1))[:, None])
+
+
+def placed_at(placed: Placed, n: int) -> Posterior:
+    """A posterior of localities at these places, with anything for the rest."""
+    made: dict[str, Any] = {**placed, **dict.fromkeys(OTHERS, np.ones(n))}
+    return Posterior(**made)
 
 
 def distances_of(posterior: Posterior, rows: Rows) -> Array:

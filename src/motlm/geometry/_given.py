@@ -20,7 +20,6 @@ from ..rows import Rows
 from ._common import (
     CORRECTIONS,
     NONE,
-    OTHERS,
     Geometry,
     Placed,
     Unbound,
@@ -28,6 +27,7 @@ from ._common import (
     expand,
     linear_scores,
     move_localities,
+    placed_at,
     reach_of,
     read_ranges,
     weighted_loci,
@@ -136,8 +136,7 @@ class GivenCenters(Unbound):
             placed["layout"] = layout
         if not self.measured:
             return placed, rows.distance.T
-        like = Posterior(**placed, **dict.fromkeys(OTHERS, np.ones(n)))
-        return placed, distances_of(like, rows)
+        return placed, distances_of(placed_at(placed, n), rows)
 
     def _seen(self, columns: Array) -> Array:
         """Where distances are measured while it is learned: the columns that vary."""
@@ -342,7 +341,7 @@ def _reach(radius: float, share: Array | None, width: Array) -> Array:
     assert share is not None
     reach = np.divide(radius, share, out=np.full(len(share), np.inf), where=share > 0)
     ends = np.isfinite(reach) & np.isfinite(width)
-    return np.multiply(reach, width, out=np.full(len(share), np.inf), where=ends)
+    return np.asarray(np.multiply(reach, width, out=np.full(len(share), np.inf), where=ends))
 
 
 def _read_weights(read: Any, inputs: Inputs, n_localities: int) -> Array:

@@ -22,12 +22,12 @@ from ._balls import LearnedBalls
 from ._common import (
     CORRECTIONS,
     NONE,
-    OTHERS,
     Geometry,
     Placed,
     distances_of,
     linear_scores,
     move_localities,
+    placed_at,
     reach_of,
     read_ranges,
     weighted_loci,
@@ -150,8 +150,7 @@ class LearnedLocalities(LearnedBalls):
         placed, _ = super().place(rows, n, rng)
         weight = self.draw(rows, n, rng)
         placed["layout"] = Layout(weight, self.corrected(weight), self.pooled)
-        like = Posterior(**placed, **dict.fromkeys(OTHERS, np.ones(n)))
-        return placed, distances_of(like, rows)
+        return placed, distances_of(placed_at(placed, n), rows)
 
     def vary(self, weight: Array, rng: np.random.Generator) -> Array:
         """With a column less, one more, or another one; or with another width."""

@@ -16,7 +16,7 @@ from ..membership import theta_tables
 from ..metrics import GOWER, Metric
 from ..posterior import Layout, Posterior
 from ..rows import Rows
-from ._common import CENTER_SCALE, OTHERS, Geometry, Placed, distances_of, linear_scores
+from ._common import CENTER_SCALE, Geometry, Placed, distances_of, linear_scores, placed_at
 from ._given import GivenCenters
 from ._localities import LearnedLocalities
 
@@ -61,8 +61,9 @@ class RowLocalities(LearnedLocalities):
         return ("radius_shape", "radius_rate", *widths)
 
     def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> RowLocalities:
-        made: Any = super().fit(inputs, encoded, weight)
-        return replace(made, n_rows=len(encoded))
+        fitted: Any = super().fit(inputs, encoded, weight)
+        made: RowLocalities = replace(fitted, n_rows=len(encoded))
+        return made
 
     def price(self, dims: int, n_coordinates: int) -> float:
         return super().price(dims, n_coordinates) + _price_of_rows(self.n_rows, 1)
@@ -168,7 +169,7 @@ class RowLocalities(LearnedLocalities):
         return super().describe(inputs, posterior)
 
     def depends_on_rows(self) -> str:
-        return "its centers"
+        return ""  # centers are paid for
 
     def content(self) -> dict[str, Any]:
         return super().content() | {
@@ -188,9 +189,10 @@ class RowLocalities(LearnedLocalities):
 
     @classmethod
     def read(cls, read: Any, inputs: Inputs, n_localities: int) -> RowLocalities:
-        made: Any = super().read(read, inputs, n_localities)
+        plain: Any = super().read(read, inputs, n_localities)
         given = read.array("given", (n_localities, len(inputs.varies)))
-        return replace(made, given=given, **_read_rows(read, n_localities))
+        made: RowLocalities = replace(plain, given=given, **_read_rows(read, n_localities))
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,8 +312,7 @@ class RowCenters(GivenCenters):
         weight = self._pick(rng.choice(len(self.offered), size=n, replace=False))
         placed: Placed = {"center": np.zeros(weight.shape), "center_scale": np.zeros(n)}
         placed["layout"] = Layout(weight, self.corrected(weight), self.pooled)
-        like = Posterior(**placed, **dict.fromkeys(OTHERS, np.ones(n)))
-        return placed, distances_of(like, rows)
+        return placed, distances_of(placed_at(placed, n), rows)
 
     def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
         return {"center": np.zeros(len(self.offered)), "center_scale": np.asarray(0.0)}
@@ -385,8 +386,9 @@ class RowCenters(GivenCenters):
     def keep(self, kept: Sequence[int]) -> RowCenters:
         if self.measured:
             return self
-        made: Any = super().keep(kept)
-        return replace(made, row=self.row[list(kept)])
+        kept_alone: Any = super().keep(kept)
+        made: RowCenters = replace(kept_alone, row=self.row[list(kept)])
+        return made
 
     @property
     def cases(self) -> tuple[int, ...]:
@@ -414,9 +416,6 @@ class RowCenters(GivenCenters):
             return "Gower's distance"
         return f"{self.metric_name} distance, standardized"
 
-    def depends_on_rows(self) -> str:
-        return "its centers"
-
     def content(self) -> dict[str, Any]:
         return super().content() | {
             "n_rows": self.n_rows,
@@ -426,12 +425,13 @@ class RowCenters(GivenCenters):
 
     @classmethod
     def read(cls, read: Any, inputs: Inputs, n_localities: int) -> RowCenters:
-        made: Any = super().read(read, inputs, n_localities)
+        plain: Any = super().read(read, inputs, n_localities)
         unit = read.number("unit")
         if not 0 < unit < np.inf:
             raise read.fail("unit", "a positive number", unit)
-        own = _read_rows(read, n_localities)
-        return replace(made, unit=unit, n_features=int(inputs.varies.sum()), **own)
+        own = {"unit": unit, "n_features": int(inputs.varies.sum())}
+        made: RowCenters = replace(plain, **own, **_read_rows(read, n_localities))
+        return made
 
 
 def _nearest(X: Array, goal: Array, weight: Array, own: Integers) -> int:
