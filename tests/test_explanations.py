@@ -462,6 +462,52 @@ def test_localities_in_a_few_columns_by_sampling(few_columns, integer, bounds) -
     assert {("locality 0", True), ("locality 1", True)} <= found
 
 
+@pytest.mark.parametrize(("n_columns", "features"), [(2, 1), (2, 2), (3, 1), (3, 2), (3, "all")])
+@pytest.mark.parametrize("corrections", ["own", "none"])
+def test_learned_intervals_and_ellipses_by_sampling(n_columns, features, corrections) -> None:
+    """A grid over the localities has no row that is nearer than what is exact, and none where it is
+    proved that there is none.
+    """
+    rng, scale = np.random.default_rng(0), np.array([1.0, 5.0, 0.3])[:n_columns]
+    Z = rng.uniform(-2, 2, size=(600, n_columns))
+    slopes = rng.normal(size=(2, n_columns))
+    inside = (Z[:, 0] - 0.3) ** 2 / 0.5 + (Z[:, 1] + 0.2) ** 2 / 1.5 < 1
+    score = np.where(inside, Z @ slopes[0] + 0.3, Z @ slopes[1] - 0.2) + 0.1 * rng.normal(size=600)
+    options = {"locality_features": features, "corrections": corrections}
+    model = LocalMixtureClassifier(2, **options, **QUICK).fit(Z * scale, np.sign(score))
+    line = np.linspace(-3.5, 3.5, 300 if n_columns == 2 else 60)
+    grid = np.stack(np.meshgrid(*[line] * n_columns), -1).reshape(-1, n_columns)
+    found = check_by_sampling(model, (Z * scale)[:40], grid * scale, integer=())
+    dims = model.mixture_.posterior.layout.dims
+    assert dims.max() == (n_columns if features == "all" else min(features, n_columns))
+    assert {("locality 0", True), ("exterior", True)} <= found
+
+
+def test_predictions_of_ellipses_move_to_what_is_wanted() -> None:
+    """In closed form for an interval: the column of the interval stays within it."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, size=(500, 2))
+    y = X[:, 1] + np.where(np.abs(X[:, 0] - 5) < 2, 8 - X[:, 1] + X[:, 0], 0.0)
+    model = LocalMixtureRegressor(1, locality_features=1, **QUICK).fit(X, y)
+    [locality] = model.localities_
+    low, high = (locality.center[0] + sign * locality.half_width[0] for sign in (-1, 1))
+    rows = X[model.apply(X) == 0][:20]
+    for x in rows:
+        one = counterfactual(model, x, target=float(model.predict(x[None])[0] + 0.5))
+        assert one.found
+        assert one.exact
+        assert one.prediction_after == pytest.approx(one.wanted)
+        assert low <= one.after["x0"] <= high
+        gap = np.array(list(one.after.values())) - x
+        scale = model.mixture_.inputs.units.inverse_scale
+        slopes = locality.coef / scale  # of standardized columns; the step is along them, if inside
+        step = 0.5 * slopes / (slopes @ slopes) / scale
+        if low < x[0] + step[0] < high:
+            np.testing.assert_allclose(gap, step, atol=1e-6)
+        else:
+            assert min(abs(one.after["x0"] - low), abs(one.after["x0"] - high)) < 1e-6
+
+
 def test_weights_of_a_metric_by_sampling(few_columns) -> None:
     """The metric seuclidean divides by the variances, which here are not 1."""
     _, X = few_columns

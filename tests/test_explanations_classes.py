@@ -427,6 +427,31 @@ def test_no_point_of_a_grid_is_nearer(seed: int, n_classes: int) -> None:
     assert exact > 10
 
 
+@pytest.mark.parametrize("features", [1, 2])
+def test_learned_intervals_and_ellipses_of_several_classes(features: int) -> None:
+    X, y, _ = problem(3, 3)
+    options = QUICK | {"inverse_temperature": 2.0, "locality_features": features}
+    model = LocalMixtureClassifier(2, **options).fit(X, y)
+    line = np.linspace(-2.5, 2.5, 250)
+    grid = np.stack(np.meshgrid(line, line), -1).reshape(-1, 2)
+    answers, used = model.predict(grid), model.apply(grid)
+    inputs = model.mixture_.inputs
+    places, exact = inputs.standardize(grid), set()
+    for x in X[:30]:
+        one = counterfactual(model, x)
+        fits = (used == model.apply(x[None])[0]) & (answers != model.predict(x[None])[0])
+        away = np.linalg.norm(places[fits] - inputs.standardize(x[None]), axis=1)
+        nearest = away.min() if fits.any() else np.inf
+        if one.found:
+            after = np.array([list(one.after.values())])
+            assert model.apply(after)[0] == model.apply(x[None])[0]
+            assert one.distance <= nearest * (1 if one.exact else 1.1)
+            exact.add((one.region, one.exact))
+        else:
+            assert not (one.exact and np.isfinite(nearest))
+    assert ("locality 0", True) in exact
+
+
 def test_the_nearest_of_all_classes(iris) -> None:
     """Without a target: the least of the distances to each other class."""
     model, X, _ = iris
