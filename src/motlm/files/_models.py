@@ -19,7 +19,10 @@ from ._text import plain
 
 __all__ = ["check_models", "model_entries", "read_models"]
 
-_DERIVED = ("exterior", "where")  # of other numbers
+_NUMBERS = (
+    *("coef", "coef_scale", "intercept", "intercept_scale", "n_rows", "center", "center_scale"),
+    *("radius", "radius_mean", "half_width", "point"),
+)
 _AGREE = 1e-9  # relative, by which numbers of the same file may differ between computers
 
 
@@ -75,7 +78,7 @@ def read_models(read: Reader, mixture: Mixture, worded: bool) -> tuple[LocalMode
     exterior. `worded` is whether localities are told in sentences, too.
     """
     part = read.part("exterior")
-    exterior = LocalModel(**_read_common(part, mixture.exterior))
+    exterior = replace(mixture.exterior, **_read_common(part, mixture.exterior))
     _finish(part, exterior)
     made = []
     for one, own in zip(read.parts("localities"), mixture.localities, strict=True):
@@ -89,12 +92,10 @@ def read_models(read: Reader, mixture: Mixture, worded: bool) -> tuple[LocalMode
 def _read_locality(read: Reader, own: Locality, exterior: LocalModel) -> Locality:
     names, endless = own.feature_names, not read.is_null("half_width")
     about = None if own.exterior is None else replace(own.exterior, model=exterior)
-    return Locality(
+    return replace(
+        own,
         **_read_common(read, own),
         exterior=about,
-        where=own.where,
-        row=own.row,
-        place=own.place,
         center=_read_by_column(read, "center", names),
         center_scale=_read_by_column(read, "center_scale", names),
         radius=read.number("radius", 0.0),
@@ -115,15 +116,11 @@ def _check_words(read: Reader, made: Locality) -> None:
 
 
 def _read_common(read: Reader, own: LocalModel) -> dict[str, Any]:
-    """Columns, and the units of factors, are those of the model's own."""
+    """The numbers of its model."""
     names, classes = own.feature_names, own.classes
     scores = (len(classes),) if classes else ()
     intercept = read.array("intercept", scores) if classes else read.number("intercept")
     return {
-        "feature_names": names,
-        "classes": classes,
-        "reference": own.reference,
-        "step": own.step,
         "coef": _read_by_column(read, "coef", names, scores=scores).T,
         "coef_scale": _read_by_column(read, "coef_scale", names),
         "intercept": intercept,
@@ -163,7 +160,7 @@ def check_models(shown: tuple[LocalModel, ...], mixture: Mixture) -> None:
         terms = abs(own.intercept) + np.abs(own.coef) @ np.abs(mixture.inputs.units.center)
         if not np.isfinite(terms).all():
             raise ModelFileError(f"{where} has coefficients that are too large to add up.")
-        for name in (field.name for field in fields(own) if field.name not in _DERIVED):
+        for name in (field.name for field in fields(own) if field.name in _NUMBERS):
             slack = _AGREE * terms if name == "intercept" else 0.0
             if not _agree(getattr(one, name), getattr(own, name), slack):
                 raise ModelFileError(
@@ -175,8 +172,6 @@ def check_models(shown: tuple[LocalModel, ...], mixture: Mixture) -> None:
 def _agree(shown: Any, own: Any, slack: Any) -> bool:
     if own is None or shown is None:
         return shown is own
-    if isinstance(own, tuple):
-        return bool(shown == own)
     first, second = np.asarray(shown, dtype=float), np.asarray(own, dtype=float)
     allowed = _AGREE * np.minimum(np.abs(first), np.abs(second)) + slack
     return bool(np.all((first == second) | (np.abs(first - second) <= allowed)))
