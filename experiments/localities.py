@@ -30,7 +30,7 @@ from .tables import TITLES, grid
 PLACE = Path(__file__).parent / "localities.csv"
 TASKS = (
     {one.name: one.task for one in KEEL}
-    | {name: "synthetic" for name in SYNTHETIC}
+    | dict.fromkeys(SYNTHETIC, "synthetic")
     | {"adult": "adult", "beMTPL97": "rate"}
 )
 SPLITS = {"adult": 1, "beMTPL97": 3}  # of the others as many as are asked for
