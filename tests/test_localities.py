@@ -4,30 +4,29 @@ corrections of the exterior one: over every loss, every kind of corrections and 
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
 import pytest
-from helpers import (
-    differences,
-    name_of,
-    random_localities,
-    random_posterior,
-    random_rows,
-    random_weights,
-)
+from helpers import differences, name_of, random_localities, random_posterior, random_rows
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import digamma, gammaln, ndtr
 from scipy.stats import gamma, norm
 
+from motlm import PAPER, LocalMixtureClassifier, LocalMixtureRegressor, Units
+from motlm.combinations import SUM
+from motlm.errors import EmptyLocalityWarning
 from motlm.geometry import GivenCenters, LearnedBalls, LearnedLocalities
-from motlm.losses import CLASS_LOSSES, LOSSES, Multinomial, Squared, ZeroOne
+from motlm.losses import CLASS_LOSSES, LOSSES, Squared, ZeroOne
 from motlm.membership import theta_tables
 from motlm.objective import Evaluator, Objective, locate, solve_models
 from motlm.posterior import FIELDS, Layout, Packing, Posterior, Prior
+from motlm.problem import Recipe, Table, rows_of
 from motlm.rows import Rows
 
 CORRECTIONS = ("own", "all", "none")
@@ -81,9 +80,7 @@ def test_gradient_matches_differences(
 
 @EACH_GEOMETRY
 @EACH_LOSS
-def test_a_posterior_is_unpacked_as_it_was_packed(
-    loss, geometry, rng: np.random.Generator
-) -> None:
+def test_a_posterior_is_unpacked_as_it_was_packed(loss, geometry, rng: np.random.Generator) -> None:
     q = random_localities(rng, 3, 5, geometry, loss.scores)
     packing = Packing(q, free_of(geometry))
     values = packing.pack(q)
@@ -591,7 +588,9 @@ def test_the_slope_of_theta_matches_differences(shape: float) -> None:
         slope = table.look_up(table.slope, table.place(quantiles))
         half = quantiles**2 / 2
         numeric = differences(
-            lambda v: gamma.sf(np.sqrt(2 * v[0]), shape, scale=1 / rate), half[:1], 1e-4 * half[0]
+            lambda v, t=rate: gamma.sf(np.sqrt(2 * v[0]), shape, scale=1 / t),
+            half[:1],
+            1e-4 * half[0],
         )
         exact = -gamma.pdf(quantiles, shape, scale=1 / rate) / quantiles
         np.testing.assert_allclose(slope[0], numeric[0], rtol=1e-6)
@@ -632,3 +631,246 @@ def test_columns_are_exchanged_within_the_candidates(rng: np.random.Generator) -
     every = LearnedLocalities(most=0, candidates=(0, 2))
     weight = every.vary(np.array([1.0, 0.0, 1.0]), rng)
     assert ((weight > 0) == [True, False, True]).all()
+
+
+# -- fits ------------------------------------------------------------------------------------------
+
+QUICK = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
+KINDS = (LocalMixtureClassifier, LocalMixtureRegressor)
+
+
+def policies(m: int = 400) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Young drivers of strong cars cost more, and mileage matters more to them; a score, and
+    whether it is high.
+    """
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame(
+        {
+            "age": rng.uniform(18, 80, m).round(),
+            "power": rng.gamma(9, 10, m).round(),
+            "km": rng.normal(12, 4, m),
+            "region": rng.choice(["north", "south", "west"], m),
+            "new": rng.choice(["no", "yes"], m),
+        }
+    )
+    young = (table["age"] < 32).to_numpy()
+    score = 0.1 * table["km"] + np.where(young, 2.0 + 0.3 * (table["km"] - 12), 0.0)
+    score = score.to_numpy() + 0.2 * rng.normal(size=m)
+    return table, score, score > np.median(score)
+
+
+def fit(Estimator, table, y, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyLocalityWarning)
+        return Estimator(**(QUICK | settings)).fit(table, y)
+
+
+def target_of(Estimator, score: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return high if Estimator is LocalMixtureClassifier else score
+
+
+def looked_at(model) -> list[list[str]]:
+    """The encoded columns of each locality."""
+    names = np.array(model.mixture_.inputs.names)
+    return [list(names[np.isfinite(one.half_width)]) for one in model.localities_]
+
+
+@pytest.mark.parametrize("Estimator", KINDS)
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_locality_looks_at_so_many_columns_at_most(Estimator, most: int) -> None:
+    table, score, high = policies()
+    y = target_of(Estimator, score, high)
+    model = fit(Estimator, table, y, n_localities=2, locality_features=most)
+    assert model.localities_
+    for columns in looked_at(model):
+        assert 1 <= len(columns) <= most
+        assert set(columns) <= {"age", "power", "km", "new=yes"}  # numbers and two levels
+    assert any("age" in columns for columns in looked_at(model))
+    weight = model.posterior_.column_weight
+    assert (weight.sum(axis=1) > 0).all()
+    if most == 1:
+        assert set(np.unique(weight)) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("settings", [{"locality_features": 1}, {"locality_features": 3}, {}])
+def test_membership_is_within_the_half_widths(settings: dict) -> None:
+    """The interval, or the ellipsoid whose half axes are the half widths."""
+    table, score, _ = policies()
+    numbers = table[["age", "power", "km"]]
+    model = fit(LocalMixtureRegressor, numbers, score, n_localities=2, **settings)
+    assert model.localities_
+    for i, one in enumerate(model.localities_):
+        away = ((numbers.to_numpy() - one.center) / one.half_width) ** 2
+        inside = away.sum(axis=1) <= 1.0
+        np.testing.assert_array_equal(model.membership(numbers)[:, i], inside)
+        assert 0 < inside.sum() < len(table)
+        chance = model.membership_proba(numbers)[:, i]
+        assert (chance[inside] >= 0.5 - 1e-9).all()
+        assert (chance[~inside] <= 0.5 + 1e-9).all()
+
+
+@pytest.mark.parametrize("Estimator", KINDS)
+def test_localities_look_at_the_columns_that_are_named_alone(Estimator) -> None:
+    table, score, high = policies()
+    y = target_of(Estimator, score, high)
+    for named in (["age", "km"], "age", [0, 2], ["region", "age"]):
+        model = fit(Estimator, table, y, n_localities=2, locality_columns=named)
+        names = [named] if isinstance(named, str) else named
+        names = [table.columns[one] if isinstance(one, int) else one for one in names]
+        assert model.localities_
+        for columns in looked_at(model):
+            assert {one.split("=")[0] for one in columns} <= set(names)
+    point = table.iloc[[0]]
+    for widths in ("learned", "equal"):
+        given = {"locality_columns": ["age", "km"], "locality_widths": widths}
+        model = fit(Estimator, table, y, points_of_interest=point, **given)
+        assert looked_at(model) == [["age", "km"]]
+
+
+def test_widths_that_are_given_keep_their_proportions() -> None:
+    table, score, _ = policies()
+    given = {"points_of_interest": table.iloc[:2], "locality_columns": ["km", "age"]}
+    first = fit(LocalMixtureRegressor, table, score, **given, locality_widths=[2.0, 10.0])
+    second = fit(LocalMixtureRegressor, table, score, **given, locality_widths={"age": 5, "km": 1})
+    for one in (*first.localities_, *second.localities_):
+        assert one.half_width[0] == pytest.approx(5.0 * one.half_width[2])
+    assert second.objective_ == pytest.approx(first.objective_, rel=1e-6)
+    equal = fit(LocalMixtureRegressor, table, score, **given, locality_widths="equal")
+    scale = table[["age", "km"]].to_numpy().std(axis=0)
+    for one in equal.localities_:
+        assert one.half_width[0] / scale[0] == pytest.approx(one.half_width[2] / scale[1])
+
+
+@pytest.mark.parametrize("Estimator", KINDS)
+@pytest.mark.parametrize("features", [1, "all", "ball"])
+def test_corrections_change_the_weights_that_they_may(Estimator, features) -> None:
+    table, score, high = policies()
+    y = target_of(Estimator, score, high)
+    for kind in CORRECTIONS:
+        model = fit(Estimator, table, y, locality_features=features, corrections=kind)
+        assert model.localities_
+        inputs, q = model.mixture_.inputs, model.posterior_
+        for i, one in enumerate(model.localities_):
+            differs = one.coef != model.exterior_.coef
+            if kind == "own":
+                assert set(np.flatnonzero(differs)) <= set(np.flatnonzero(q.column_weight[i]))
+            else:
+                assert differs[inputs.varies].all()
+        assert q.pooled == (kind != "none")
+
+
+def test_paper_is_the_papers_setting() -> None:
+    table, score, high = policies()
+    for Estimator in KINDS:
+        model = fit(Estimator, table, target_of(Estimator, score, high), **PAPER)
+        assert model.mixture_.geometry.kind == "balls"
+        assert model.posterior_.layout is None
+    same = fit(LocalMixtureClassifier, table, high, loss="zero-one")
+    assert same.mixture_.geometry.kind == "balls"
+    paper = fit(LocalMixtureClassifier, table, high, loss="zero-one", **PAPER)
+    assert same.objective_ == paper.objective_
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"locality_features": 2},
+        {"locality_features": "all", "corrections": "all"},
+        {"centers": "rows"},
+        {"points_of_interest": [[25.0, 90.0, 12.0]], "locality_columns": [0, 2]},
+    ],
+    ids=str,
+)
+def test_warm_start_goes_on_from_the_localities_found(settings: dict) -> None:
+    table, score, _ = policies()
+    numbers = table[["age", "power", "km"]].to_numpy()
+    model = fit(LocalMixtureRegressor, numbers, score, n_localities=1, **settings)
+    before, columns = model.objective_, looked_at(model)
+    again = model.set_params(warm_start=True).fit(numbers, score)
+    assert again.objective_ <= before * (1 + 1e-6)
+    assert looked_at(again) == columns
+    part = again.fit(numbers[50:], score[50:])  # other rows, and so other units
+    assert looked_at(part) == columns
+    alone = fit(LocalMixtureRegressor, numbers[50:], score[50:], n_localities=1, **settings)
+    assert part.objective_ <= 1.2 * alone.objective_
+
+
+def test_a_posterior_in_other_units_gives_the_same_answers() -> None:
+    """Scores and memberships of the same rows, where means and deviations are those of others."""
+    table, score, _ = policies()
+    numbers = table[["age", "power", "km"]].to_numpy()
+    for settings in ({}, {"corrections": "none"}, {"points_of_interest": [[25.0, 90.0, 12.0]]}):
+        model = fit(LocalMixtureRegressor, numbers, score, n_localities=1, **settings)
+        mixture = model.mixture_
+        units = Units.of_rows(3.0 * numbers[:100] - 1.0, 2.0 * score[:100])
+        other = fit(
+            LocalMixtureRegressor, numbers, score, n_localities=1, standardize=units, **settings
+        ).mixture_
+        recipe = Recipe(
+            reading=other.inputs.reading,
+            geometry=other.geometry,
+            target=other.target,
+            standardize=units,
+            varies=other.inputs.varies,
+            typical=other.inputs.typical,
+            prior=Prior(),
+            combination=SUM,
+            free_scale=True,
+            room=1,
+        )
+        problem = recipe.problem(Table(numbers, score, np.ones(len(score))))
+        moved = problem.translate(mixture.posterior, mixture.inputs, mixture.target)
+        here, there = (
+            locate(one.geometry, q, one.rows)
+            for one, q in (
+                (replace(problem, rows=problem.rows), moved),
+                (
+                    replace(
+                        problem,
+                        geometry=mixture.geometry,
+                        rows=rows_of(
+                            mixture.inputs, mixture.geometry, mixture.target, numbers, score
+                        ),
+                    ),
+                    mixture.posterior,
+                ),
+            )
+        )
+        np.testing.assert_allclose(
+            here.mean * problem.target.scale + problem.target.center,
+            there.mean * mixture.target.scale + mixture.target.center,
+            atol=1e-8,
+        )
+        np.testing.assert_allclose(here.omega, there.omega, atol=1e-8)
+
+
+def test_rows_of_float32_give_nearly_the_same_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, score, _ = policies(1500)
+    numbers = table[["age", "power", "km"]].to_numpy()
+    double = fit(LocalMixtureRegressor, numbers, score, n_localities=1)
+    monkeypatch.setattr("motlm.mixture.LARGE", 1000)
+    single = fit(LocalMixtureRegressor, numbers.astype(np.float32), score, n_localities=1)
+    assert single.objective_ == pytest.approx(double.objective_, rel=0.05)
+    assert single.posterior_.column_weight.dtype == np.float64
+    assert single.predict(numbers.astype(np.float32)).dtype == np.float64
+    geometry = LearnedLocalities()
+    rng = np.random.default_rng(0)
+    q = random_localities(rng, 3, 4, geometry)
+    rows = rows_for(rng, 200, q, geometry, Squared())
+    values = [
+        Objective(Squared(), geometry, Prior(), rows.astype(dtype), 2.0).value(q)
+        for dtype in (np.float64, np.float32)
+    ]
+    assert values[1] == pytest.approx(values[0], rel=1e-5)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_any_number_of_threads_has_the_same_bits(n_jobs: int) -> None:
+    table, score, high = policies(300)
+    for Estimator in KINDS:
+        y = target_of(Estimator, score, high)
+        one, other = (
+            fit(Estimator, table, y, n_localities="auto", max_localities=2, n_jobs=jobs)
+            for jobs in (1, n_jobs)
+        )
+        assert one.mixture_.hash == other.mixture_.hash
