@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import AnyArray, Array
 from ..extents import are_balls, columns_to_show, looks_at
 from ..mixture import Mixture, View
-from ._places import draw_along, hides_cases
+from ._places import draw_along, hides_cases, ranges_of
 
 __all__ = ["map_of", "sample"]
 
@@ -36,7 +36,9 @@ def map_of(
     shown = _columns(mixture, encoded)
     if shown:
         hidden = hides_cases(mixture, include_rows)
-        content = draw_along(mixture, inputs.typical, shown, features, hidden, _GRID)
+        balls = are_balls(mixture, range(mixture.n_localities))
+        seen = ranges_of(view, features, [] if balls else list(range(mixture.n_localities)))
+        content = draw_along(mixture, inputs.typical, shown, seen, hidden, _GRID)
         content["others"] = len(inputs.names) - 2
         rows = encoded[:, shown]
     elif mixture.n_localities and are_balls(mixture, range(mixture.n_localities)):

@@ -14,7 +14,7 @@ from ..extents import are_balls, extents_of, looks_at
 from ..mixture import Mixture, View
 from ..regions import round_to_width
 
-__all__ = ["add_places", "draw_along", "hides_cases"]
+__all__ = ["add_places", "draw_along", "hides_cases", "ranges_of"]
 
 _POINTS = 50  # along each axis of a plane
 _LINE = 121  # along one column
@@ -57,19 +57,37 @@ def _strips(view: View, i: int, features: list[dict[str, Any]]) -> list[dict[str
     mixture, found = view.mixture, []
     if are_balls(mixture, [i]):
         return []
-    ranges = {one["name"]: one for one in features}
+    ranges = ranges_of(view, features, [i])
     for extent in extents_of(mixture, i, view.encoded):
         strip: dict[str, Any] = {"name": extent.name, "text": extent.text, "ends": extent.ends}
         if extent.ends is None:
             strip["levels"] = [{"name": name, "inside": yes} for name, yes in extent.levels]
-        elif "low" in ranges[extent.name]:
-            low, high = ranges[extent.name]["low"], ranges[extent.name]["high"]
-            strip["range"] = low, high
-            strip["share"] = [round(100 * one, 2) for one in extent.share(low, high)]
         else:
-            continue
+            strip["range"] = ranges[extent.name]
+            strip["share"] = [round(100 * one, 2) for one in extent.share(*strip["range"])]
         found.append(strip)
     return found
+
+
+def ranges_of(
+    view: View, features: list[dict[str, Any]], localities: list[int]
+) -> dict[str, tuple[float, float]]:
+    """Of each column of numbers: the range of the form, and of localities that end outside it,
+    where there are rows beyond.
+    """
+    ranges = {one["name"]: (one["low"], one["high"]) for one in features if "low" in one}
+    starts = {group.name: group.columns.start for group in view.mixture.inputs.groups}
+    for i in localities:
+        for extent in extents_of(view.mixture, i, view.encoded):
+            if extent.name not in ranges or extent.ends is None:
+                continue
+            (low, high), column = ranges[extent.name], view.encoded[:, starts[extent.name]]
+            first, last = extent.ends
+            ends = [float(round_to_width(end, last - first)) for end in extent.ends]
+            low = min(low, ends[0]) if first > column.min() else low
+            high = max(high, ends[1]) if last < column.max() else high
+            ranges[extent.name] = low, high
+    return ranges
 
 
 def _pictures(view: View, features: list[dict[str, Any]], hidden: bool) -> list[Any]:
@@ -103,7 +121,7 @@ def _picture(
         if group.levels is not None and set(looks_at(mixture, i)) & set(_columns(group)):
             base[group.columns] = _nearest_level(mixture, i, group)
     points = _POINTS if len(shown) == 2 else _LINE
-    drawn = draw_along(mixture, base, shown, features, hidden, points)
+    drawn = draw_along(mixture, base, shown, ranges_of(view, features, [i]), hidden, points)
     own = mixture.region_name(i)
     if not any(one["name"] == own for one in drawn["circles"]):
         return None
@@ -130,16 +148,16 @@ def draw_along(
     mixture: Mixture,
     base: Array,
     shown: list[int],
-    features: list[dict[str, Any]],
+    ranges: dict[str, tuple[float, float]],
     hidden: bool,
     points: int,
 ) -> dict[str, Any]:
     """Answers along one or two columns, the others held, and where the localities lie there."""
-    axes, ranges = [], {one["name"]: one for one in features}
+    axes = []
     for j in shown:
-        ends = ranges[mixture.inputs.names[j]]
-        margin = 0.05 * (ends["high"] - ends["low"])
-        axes.append(np.linspace(ends["low"] - margin, ends["high"] + margin, points))
+        low, high = ranges[mixture.inputs.names[j]]
+        margin = 0.05 * (high - low)
+        axes.append(np.linspace(low - margin, high + margin, points))
     grid = np.tile(base, (points ** len(shown), 1))
     if len(shown) == 2:
         grid[:, shown] = np.column_stack([np.repeat(axes[0], points), np.tile(axes[1], points)])
