@@ -174,7 +174,7 @@ def _read_layout(
     corrected = read.array("corrected", (n, n_features))
     stray = corrected[(corrected != 0) & (corrected != 1)]
     if len(stray):
-        raise read.fail("corrected", "numbers 0 and 1", stray[0])
+        raise read.fail("corrected", "numbers 0 and 1", float(stray[0]))
     pooled = read.boolean("pooled")
     if pooled != expected.pooled:
         raise read.fail("pooled", f"{expected.pooled}, as the geometry has it", pooled)

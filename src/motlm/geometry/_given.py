@@ -187,7 +187,8 @@ class GivenCenters(Unbound):
         layout, expected = posterior.layout, self._layout(posterior.coef.shape[-1])
         if layout is None or expected is None or not posterior.n_localities:  # None: frozen
             return ""
-        found, wanted = layout.column_weight, expected.column_weight
+        found: Any = layout.column_weight
+        wanted: Any = expected.column_weight
         if self.measured:
             found, wanted = found > 0, wanted > 0
             if not np.array_equal(posterior.center, self._seen(self.points)):
