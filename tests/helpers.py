@@ -56,6 +56,30 @@ def random_localities(
     return replace(plain, coef=coef, layout=layout)
 
 
+def draw_models(q: Posterior, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and intercepts of all models, drawn from a posterior: of corrections those of the
+    exterior one plus what they change.
+    """
+    wide = (-1, *(1,) * (q.coef.ndim - 1))
+    coef = q.coef_scale.reshape(wide) * rng.standard_normal(q.coef.shape)
+    intercept = q.intercept_scale.reshape(wide[:-1]) * rng.standard_normal(q.intercept.shape)
+    if q.pooled:
+        coef[:-1] *= q.layout.corrected.reshape(q.n_localities, *wide[2:], q.coef.shape[-1])
+        coef[:-1] += coef[-1]
+        intercept[:-1] += intercept[-1]
+    return q.coef + coef, q.intercept + intercept
+
+
+def draw_members(q: Posterior, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(n_rows, n_localities): which localities, drawn from a posterior, hold each row."""
+    radius = rng.gamma(q.radius_shape, 1 / q.radius_rate)
+    looks = q.column_weight > 0
+    spread = q.center_scale[:, None] / np.sqrt(np.where(looks, q.column_weight, 1.0))
+    center = q.center + spread * rng.standard_normal(q.center.shape)
+    squared = (q.column_weight * (X[:, None] - center) ** 2).sum(axis=2)
+    return squared <= radius**2
+
+
 def random_rows(
     rng: np.random.Generator, m: int, posterior: Posterior, geometry: Geometry, loss: Loss
 ) -> Rows:
