@@ -387,7 +387,8 @@ def _correct(
     gap = response[..., chosen] - (X @ coef.T).T - intercept[..., None]
     design = np.column_stack([X[:, own], np.ones(len(X))])
     gram = design.T @ (design * weight[chosen, None]) + np.eye(design.shape[1])
-    change = np.linalg.solve(gram, design.T @ (weight[chosen] * gap).T).T
+    # features far beyond standardized ones leave nothing of the ridge
+    change = np.linalg.lstsq(gram, design.T @ (weight[chosen] * gap).T, rcond=None)[0].T
     coef = coef.copy()
     coef[..., own] += change[..., :-1]
     return coef, intercept + change[..., -1]
