@@ -294,7 +294,7 @@ BEFORE = {
 @pytest.mark.parametrize("name", BEFORE)
 def test_numbers_of_the_revision_before(rows, line, name: str) -> None:
     """By the paper's loss and prior, which were all that there was."""
-    fixed = regressor(prior=Prior())
+    fixed = regressor(prior=Prior(), corrections="none")
     if name == "given":
         certificate = certify(classifier(loss="zero-one"), *rows, sealed=0.5).certificate
     elif name == "regression":
@@ -622,7 +622,7 @@ def test_one_draw_by_hand(rows, kind: str) -> None:
     """
     X, y = rows
     estimator = {
-        "known": classifier(),
+        "known": classifier(corrections="none", locality_widths="equal"),
         "learned": LocalMixtureClassifier(2, combine="any", loss="zero-one", **LEARNED),
         "none": LocalMixtureClassifier(0, **QUICK),
     }[kind]
@@ -1455,6 +1455,7 @@ def test_one_row_is_singular() -> None:
         audit(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), [[2.0]], [1])
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.EmptyLocalityWarning")
 def test_flags_come_first(rows, rng: np.random.Generator) -> None:
     X, _ = rows
     noise = rng.choice([-1, 1], len(X))
