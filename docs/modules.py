@@ -16,7 +16,7 @@ LAYERS = {  # from the bottom to the top
     "rows and distributions": "frames units inputs rows sketches fingerprints posterior",
     "objective": "metrics regions geometry objective",
     "search": "screening starts optimize reproduction watch strengths search",
-    "fitted model": "overlap targets localities routine mixture",
+    "fitted model": "overlap targets localities routine mixture corrections extents",
     "fit": "problem learning checks warmup fitting",
     "uses of a mixture": "certificates files exports",
     "estimators": "estimators loading",
