@@ -117,7 +117,8 @@ def test_a_slice_cuts_balls_where_it_says(rng: np.random.Generator) -> None:
     y = np.where(np.linalg.norm(X - 0.5, axis=1) < 1.9, X[:, 0] > 0.5, X[:, 0] < 0.5)
     fitted = quiet(
         LocalMixtureClassifier(
-            points_of_interest=[[0.5] * 4], **QUICK | {"inverse_temperature": 8.0}
+            points_of_interest=[[0.5] * 4],
+            **QUICK | {"inverse_temperature": 8.0, "locality_widths": "equal"},
         ),
         X,
         y,

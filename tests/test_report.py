@@ -340,22 +340,23 @@ def test_cases_at_centers_are_hidden(tmp_path: Path) -> None:
     model, frame, y = fit_few("rows")
     page = render(model, frame, y, tmp_path / "report.html")
     text, data = page.read_text(encoding="utf-8"), data_of(page)
-    case = frame.iloc[int(model.mixture_.geometry.row[0])]
+    case = frame.iloc[model.localities_[0].row]
     assert "cases like" not in text
     assert data["hidden"]
     assert data["regions"][0]["center"] is None
     assert data["regions"][0]["where"] in model.localities_[0].where
     for locus in data["model"]["loci"]:
         assert locus["center"] is None
-    numbers = [
-        float(value)
-        for value in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text[: text.index('id="plotly"')])
-    ]
-    for name in ("age", "income"):
-        units = model.mixture_.inputs.units
-        j = list(model.mixture_.inputs.names).index(name)
-        for secret in (case[name], (case[name] - units.center[j]) * units.inverse_scale[j]):
-            assert np.abs(np.array(numbers) - secret).min() > 1e-9 * abs(secret)
+    found = re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text[: text.index('id="plotly"')])
+    numbers = np.array([float(value) for value in found])
+    [locus], units = model.mixture_.loci, model.mixture_.inputs.units
+    assert len(locus.columns)
+    for j, center in zip(locus.columns, locus.center, strict=True):
+        name = model.mixture_.inputs.names[j]
+        for secret in (case[name], center, center / units.inverse_scale[j]):
+            assert np.abs(numbers - secret).min() > 1e-9 * abs(secret)
+    for strip in data["regions"][0]["strips"]:  # nor from the ends
+        assert np.mean(strip["ends"]) != pytest.approx(case[strip["name"]], rel=1e-6)
     shown = render(model, frame, y, tmp_path / "report.html", include_rows=True)
     assert escape(model.localities_[0].where) in shown.read_text(encoding="utf-8")
     assert not data_of(shown)["hidden"]
@@ -365,8 +366,11 @@ def test_cases_at_centers_are_hidden(tmp_path: Path) -> None:
 def test_a_page_without_cases_has_no_form(tmp_path: Path) -> None:
     model, frame, y = fit_few("rows")
     page = render(model, frame, y, tmp_path / "report.html")
-    text = open_page(page, "return document.getElementById('answer').textContent;", tmp_path)
+    seen = "document.getElementById('form').checkVisibility()"
+    answer = "document.getElementById('answer').textContent"
+    text, visible = open_page(page, f"return [{answer}, {seen}];", tmp_path)
     assert "The form is left out" in text
+    assert not visible
 
 
 @in_browser

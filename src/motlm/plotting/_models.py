@@ -361,8 +361,9 @@ class CoefficientsDisplay:
         for i, name in enumerate(self.names):
             last = i == count - 1 and not self.differences  # the exterior
             offset = 0.0 if count == 1 else 0.7 * (i / (count - 1) - 0.5)
+            own = np.ones(shown, dtype=bool) if not self.differences else self.scale[i] > 0
             ax.errorbar(
-                coef[i],
+                np.where(own, coef[i], np.nan),  # of those that it corrects
                 places + offset,
                 xerr=self.scale[i],
                 fmt="o" if last else MARKERS[(i + 1) % len(MARKERS)],

@@ -145,8 +145,8 @@ class StripsDisplay:
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
         if self.left_out:
-            more = "column does" if self.left_out == 1 else "columns do"
-            ax.set_xlabel(f"{self.left_out} other {more} not limit the localities, or less")
+            more = "column limits" if self.left_out == 1 else "columns limit"
+            ax.set_xlabel(f"{self.left_out} more {more} localities less, or not at all")
         for i in sorted({i for i, _ in self.extents}):
             ax.plot([], [], color=COLORS[i % len(COLORS)], linewidth=5, label=names[i])
         ax.plot([], [], color="0.75", linewidth=9, label="middle 80 % of the rows")

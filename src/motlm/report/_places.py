@@ -4,6 +4,7 @@ one or two of them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ _LABELS = 10  # whose probabilities are drawn as lines
 
 def hides_cases(mixture: Mixture, include_rows: bool) -> bool:
     """Whether the centers are training rows that the page may not show."""
-    return len(getattr(mixture.geometry, "row", ())) > 0 and not include_rows
+    return any(one.row is not None for one in mixture.localities) and not include_rows
 
 
 def add_places(
@@ -39,26 +40,30 @@ def add_places(
     mixture = view.mixture
     pictures = _pictures(view, features, hidden) if alone else [None] * mixture.n_localities
     gap, deviation = differences_of(mixture)
-    places: Any = mixture.geometry
-    words = places.describe_place(mixture.inputs, mixture.posterior) if hidden else ()
     for i, region in enumerate(regions[:-1]):
-        region |= {"strips": _strips(view, i, features), "picture": pictures[i]}
+        region |= {"strips": _strips(view, i, features, hidden), "picture": pictures[i]}
         if hidden:
-            region |= {"where": words[i], "center": None, "differences": []}
+            place = mixture.localities[i].place
+            region |= {"where": place, "center": None, "differences": []}
         if region["corrections"]:
             region |= {"gap": gap[i], "gap_scale": deviation[i]}
     regions[-1] |= {"strips": [], "picture": None, "where": ""}  # nowhere in particular
 
 
-def _strips(view: View, i: int, features: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _strips(
+    view: View, i: int, features: list[dict[str, Any]], hidden: bool
+) -> list[dict[str, Any]]:
     """How far a locality reaches along each column that it looks at, those first that limit it
-    most. None of balls, and where distances do not show it.
+    most; to two digits where its center may not be told. None of balls, and where distances do not
+    show it.
     """
     mixture, found = view.mixture, []
     if are_balls(mixture, [i]):
         return []
     ranges = ranges_of(view, features, [i])
     for extent in extents_of(mixture, i, view.encoded):
+        if hidden and extent.ends is not None:
+            extent = replace(extent, ends=_round_ends(extent.ends))
         strip: dict[str, Any] = {"name": extent.name, "text": extent.text, "ends": extent.ends}
         if extent.ends is None:
             strip["levels"] = [{"name": name, "inside": yes} for name, yes in extent.levels]
@@ -83,11 +88,17 @@ def ranges_of(
                 continue
             (low, high), column = ranges[extent.name], view.encoded[:, starts[extent.name]]
             first, last = extent.ends
-            ends = [float(round_to_width(end, last - first)) for end in extent.ends]
+            ends = _round_ends(extent.ends)
             low = min(low, ends[0]) if first > column.min() else low
             high = max(high, ends[1]) if last < column.max() else high
             ranges[extent.name] = low, high
     return ranges
+
+
+def _round_ends(ends: tuple[float, float]) -> tuple[float, float]:
+    """To two digits of the width."""
+    first, last = (float(round_to_width(end, ends[1] - ends[0])) for end in ends)
+    return first, last
 
 
 def _pictures(view: View, features: list[dict[str, Any]], hidden: bool) -> list[Any]:
