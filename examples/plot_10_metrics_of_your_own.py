@@ -3,7 +3,7 @@ Metrics and units
 =================
 
 Wine (scikit-learn): 178 wines of three growers, by chemical analysis. The task is to recognize the
-wines of the second grower. A locality is a ball, and a ball is defined by a metric, which can be
+wines of the second grower. A locality around a point is defined by a metric, which can be
 chosen if the points of interest are given.
 """
 
@@ -33,7 +33,8 @@ for metric in ("euclidean", "manhattan", "chebyshev", "mahalanobis"):
 pd.DataFrame(scores).agg(["mean", "std"]).T.round(3)
 
 # %%
-# In the Euclidean metric a ball has an extent along each column, in the column's own unit:
+# In the Euclidean metric columns have widths of their own, which are learned, and a locality has an
+# extent along each column, in the column's own unit:
 
 model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X, y)
 extent = {
@@ -43,6 +44,6 @@ extent = {
 pd.DataFrame(extent).round(2)
 
 # %%
-from motlm.plotting import LocalitiesDisplay
+from motlm.plotting import StripsDisplay
 
-LocalitiesDisplay.from_estimator(model, X, y, kind="projection")
+StripsDisplay.from_estimator(model, X)

@@ -314,7 +314,7 @@ class LocalModel:
         whole, *columns = self.differences()
         write = _difference if self.step is None else _factor_instead
         parts = [_constant(whole, self.step is not None, digits)]
-        parts.append(", ".join(write(one, digits) for one in columns))
+        parts.append(", ".join(filter(None, (write(one, digits) for one in columns))))
         told = "; ".join(part for part in parts if part)
         return f"as everywhere, except: {told}" if told else "as everywhere"
 
@@ -477,6 +477,9 @@ def _difference(row: dict[str, Any], digits: int) -> str:
 
 
 def _factor_instead(row: dict[str, Any], digits: int) -> str:
+    """Empty where the two are the same to these digits."""
     own, other = (f"x {row[name]:.{digits}g}" for name in ("local_factor", "exterior_factor"))
+    if own == other:
+        return ""
     per = "" if row["step"] is None else f" per {row['step']:g}"
     return f"{row['column']} {own}{per} instead of {other}"
