@@ -20,6 +20,7 @@ from .geometry import LARGEST_START, SMALLEST_START, LearnedLocalities
 from .limits import flush_to_zero
 from .objective import Objective, locate, never
 from .posterior import Layout, Posterior
+from .rows import Rows
 
 __all__ = ["Ball", "Drawn", "promising_corrections"]
 
@@ -88,58 +89,83 @@ def promising_corrections(
     -------
     list of Ball
     """
-    from ._engine.screening import score_corrections
-
-    geometry: Any = objective.geometry
-    rows, loss = geometry.screened(objective.rows), objective.loss
-    variance = posterior.variances(posterior.norms2(rows.features))
-    mean, omega = locate(geometry, posterior, rows)
-    gate = gates(omega)[0][-1]
-    target = np.asarray(rows.target, float)
-    push, curvature = loss.push(target, np.asarray(mean[-1], float), variance[-1])
-    outside = gate * rows.weight
-    own = loss.value_and_partials(target, mean[-1], variance[-1]).value
-    # rows of other localities pay twice; below 0, a loss is taken as 0
-    cost = np.maximum(own, 0.0) * (rows.weight - outside)
-    slopes, bends = np.atleast_2d(push) * outside, curvature * outside
-    suspect = (np.atleast_2d(push) ** 2).sum(axis=0) * outside
-    chance = 0.5 * suspect / max(float(suspect.sum()), 1e-300)
-    chance += 0.5 * rows.weight / rows.total_weight
-    chance /= chance.sum()
-    m, nats = len(rows), objective.inverse_temperature
-    shares = np.maximum(_CUTS, min(_FEWEST / m, 1.0))
-    ridge = 1.0 / (_SCALE**2 * nats)
-
-    def score(drawn: Drawn) -> list[tuple[float, Array, Array, int, Array]]:
-        def part_of(part: Integers) -> Any:
-            if part[0] and stop():
-                return None
-            return score_corrections(
-                rows.data, slopes, bends, cost, geometry.around(rows, drawn.row[part]),
-                drawn.weight[part], geometry.corrected(drawn.weight[part]), shares, ridge,
-            )  # fmt: skip
-
-        pieces = np.array_split(np.arange(len(drawn.row)), max(len(drawn.row) // _SCORED, 1))
-        made = []
-        for piece, done in zip(pieces, share_out(part_of, pieces), strict=True):
-            if done is None:
-                continue
-            for k, (radius, gain), model in zip(piece, *done, strict=True):
-                dims = int((drawn.weight[k] > 0).sum())
-                own = int(geometry.corrected(drawn.weight[k][None]).sum()) + 1
-                price = geometry.price(dims, rows.coordinates.shape[1])
-                net = nats * gain - price - _PER_COLUMN * dims - _PER_WEIGHT * own * model.shape[1]
-                made.append((float(net), drawn.weight[k], model, int(drawn.row[k]), radius))
-        return sorted(made, key=lambda one: -one[0])
-
+    screen = _Screen.of(objective, posterior, stop, share_out)
+    geometry, rows, m = screen.geometry, screen.rows, len(screen.rows)
     fewer = int(min(count, max(16, _WORK / (m * geometry.work(rows.features.shape[1])))))
-    first = Drawn(rng.choice(m, size=fewer, p=chance), geometry.draw(rows, fewer, rng))
-    ranked = score(first)
+    first = Drawn(rng.choice(m, size=fewer, p=screen.chance), geometry.draw(rows, fewer, rng))
+    ranked = screen.score(first)
     if not stop():
         varied = _vary(geometry, rows, ranked[:_VARIED], rng)
-        ranked = sorted([*ranked, *score(varied)], key=lambda one: -one[0])
-    total = rows.total_weight * nats
+        ranked = sorted([*ranked, *screen.score(varied)], key=lambda one: -one[0])
+    total = rows.total_weight * objective.inverse_temperature
     return [_ball(objective, posterior, one, total) for one in ranked]
+
+
+@dataclass(frozen=True, eq=False)
+class _Screen:
+    """The rows as a locality might improve on the exterior's model of them."""
+
+    geometry: Any
+    rows: Rows
+    nats: float
+    slopes: Array  # (score, row), of the loss that is taken as quadratic
+    bends: Array  # (row,)
+    cost: Array  # (row,), of rows of other localities, which pay twice
+    chance: Array  # (row,), to be a center: half of it where the exterior errs
+    stop: Callable[[], bool]
+    share_out: Callable[[Any, Any], list[Any]]
+
+    @staticmethod
+    def of(objective: Objective, posterior: Posterior, stop: Any, share_out: Any) -> _Screen:
+        geometry: Any = objective.geometry
+        rows, loss = geometry.screened(objective.rows), objective.loss
+        variance = posterior.variances(posterior.norms2(rows.features))[-1]
+        means, omega = locate(geometry, posterior, rows)
+        target, mean = np.asarray(rows.target, float), np.asarray(means[-1], float)
+        outside = gates(omega)[0][-1] * rows.weight
+        push, curvature = loss.push(target, mean, variance)
+        push = np.atleast_2d(push)
+        own = loss.value_and_partials(target, mean, variance).value
+        cost = np.maximum(own, 0.0) * (rows.weight - outside)  # below 0, a loss is taken as 0
+        suspect = (push**2).sum(axis=0) * outside
+        chance = 0.5 * suspect / max(float(suspect.sum()), 1e-300)
+        chance += 0.5 * rows.weight / rows.total_weight
+        return _Screen(
+            geometry, rows, objective.inverse_temperature, push * outside, curvature * outside,
+            cost, chance / chance.sum(), stop, share_out,
+        )  # fmt: skip
+
+    def score(self, drawn: Drawn) -> list[tuple[float, Array, Array, int, float]]:
+        """Nats that each promises, its columns, models, row and radius; the best first."""
+        pieces = np.array_split(np.arange(len(drawn.row)), max(len(drawn.row) // _SCORED, 1))
+        made = []
+
+        def part(piece: Integers) -> Any:
+            return None if piece[0] and self.stop() else self._score(drawn, piece)
+
+        for piece, done in zip(pieces, self.share_out(part, pieces), strict=True):
+            if done is not None:
+                for k, (radius, gain), model in zip(piece, *done, strict=True):
+                    net = self.nats * gain - self._price(drawn.weight[k], model.shape[1])
+                    made.append((net, drawn.weight[k], model, int(drawn.row[k]), float(radius)))
+        return sorted(made, key=lambda one: -one[0])
+
+    def _score(self, drawn: Drawn, piece: Integers) -> Any:
+        from ._engine.screening import score_corrections
+
+        weight = drawn.weight[piece]
+        shares = np.maximum(_CUTS, min(_FEWEST / len(self.rows), 1.0))
+        return score_corrections(
+            self.rows.data, self.slopes, self.bends, self.cost,
+            self.geometry.around(self.rows, drawn.row[piece]), weight,
+            self.geometry.corrected(weight), shares, 1.0 / (_SCALE**2 * self.nats),
+        )  # fmt: skip
+
+    def _price(self, weight: Array, outputs: int) -> float:
+        """Nats that a locality in these columns costs, about."""
+        dims, own = int((weight > 0).sum()), int(self.geometry.corrected(weight[None]).sum()) + 1
+        columns = float(self.geometry.price(dims, self.rows.coordinates.shape[1]))
+        return columns + _PER_COLUMN * dims + _PER_WEIGHT * own * outputs
 
 
 def _vary(geometry: LearnedLocalities, rows: Any, ranked: list[Any], rng: Any) -> Drawn:
