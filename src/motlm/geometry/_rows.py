@@ -414,6 +414,8 @@ class RowCenters(GivenCenters):
         """How it is measured, in words."""
         if self.metric.text == GOWER:
             return "Gower's distance"
+        if not isinstance(self.metric.name, str):
+            return "by a function of two rows"
         return f"{self.metric_name} distance, standardized"
 
     def content(self) -> dict[str, Any]:
