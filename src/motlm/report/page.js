@@ -389,16 +389,19 @@
       return { type: "scatter", mode: "lines", x, y, line, hoverinfo: "x+y+name",
         name: escape(hasLabels ? show(label) : outer ? "exterior model" : "prediction") };
     };
-    const shapes = circles.map((c) => ({ ...outline(c, ink), layer: "below",
+    const dash = (c) => c.name === name ? "solid" : "dot";
+    const shapes = circles.map((c) => ({ ...outline(c, ink, dash(c)), layer: "below",
       fillcolor: c.name === name ? "rgba(0,114,178,.15)" : CLEAR }));
-    const annotations = circles.map((c) => ({ x: c.center[0], y: 1, yref: "paper", xref: "x",
+    const seen = (value) => Math.min(Math.max(value, x[0]), x.at(-1));
+    const ends = ({ center: [at], width: [half] }) => [seen(at - half), seen(at + half)];
+    const shown = circles.filter((c) => ends(c)[0] < ends(c)[1]);
+    const annotations = shown.map((c) => ({ x: (ends(c)[0] + ends(c)[1]) / 2, y: 1, yref: "paper", xref: "x",
       yanchor: "bottom", showarrow: false, text: escape(c.name.replace("locality ", "")),
       font: { size: 15, color: ink } }));
     const xaxis = { ...addTitle(axis, escape(axes[0])), range: [x[0], x.at(-1)] };
-    const within = ({ x: at }) => at >= x[0] && at <= x.at(-1);
     const yaxis = addTitle(axis, hasLabels ? "probability" : "prediction");
     const title = hasLabels && !several ? `probability of ${escape(show(classes[1]))}` : "";
-    const layout = { ...base, shapes, annotations: annotations.filter(within), height: 320, xaxis,
+    const layout = { ...base, shapes, annotations, height: 320, xaxis,
       yaxis: title ? addTitle(axis, title) : yaxis, showlegend: lines.length > 1,
       legend: { orientation: "h", y: -.25 }, margin: { t: 30, r: 10 } };
     Plotly.react(id, lines.map(trace), layout, OPTIONS);
