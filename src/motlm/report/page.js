@@ -146,7 +146,8 @@
           + ` (${show(f.low)} to ${show(f.high)}).`));
     });
     if (several) place.append(...listLabels(now));
-    place.append(listModels(now, values), ...(several ? compare(values, now) : explain(values, now)));
+    place.append(listModels(now, values),
+      ...(several ? compare(values, now) : explain(values, now)));
     if (hasLabels || wanted !== null) place.append(...changes(values));
   }
   // Why a case is in a locality, or not, by the columns that limit it.
@@ -395,7 +396,8 @@
     const seen = (value) => Math.min(Math.max(value, x[0]), x.at(-1));
     const ends = ({ center: [at], width: [half] }) => [seen(at - half), seen(at + half)];
     const shown = circles.filter((c) => ends(c)[0] < ends(c)[1]);
-    const annotations = shown.map((c) => ({ x: (ends(c)[0] + ends(c)[1]) / 2, y: 1, yref: "paper", xref: "x",
+    const annotations = shown.map((c) => ({ x: (ends(c)[0] + ends(c)[1]) / 2, y: 1,
+      yref: "paper", xref: "x",
       yanchor: "bottom", showarrow: false, text: escape(c.name.replace("locality ", "")),
       font: { size: 15, color: ink } }));
     const xaxis = { ...addTitle(axis, escape(axes[0])), range: [x[0], x.at(-1)] };
@@ -465,7 +467,8 @@
       .map((one) => Math.min(Math.max(one, low), high));
     return (first + last) / 2;
   }
-  function outline({ center, width }, ink, dash = "solid") { // a band where it has no end along one axis
+  // An ellipse; a band where it has no end along one axis.
+  function outline({ center, width }, ink, dash = "solid") {
     const endlessly = (k) => (width[k] ?? null) === null;
     const type = endlessly(0) || endlessly(1) ? "rect" : "circle";
     const shape = { type, line: { color: ink, width: 2, dash } };
@@ -502,7 +505,8 @@
       + ` ${show(size(j)[k])} ± ${show(scale[j] * unit[j])}`;
     const trace = {
       type: "heatmap", x: labels.map((_, k) => k), y: order.map((_, r) => r), z, zmin: -end,
-      zmax: end, xgap: 2, ygap: 2, showscale: order.length > 3, colorscale: [[0, BLUE], [.5, paper], [1, ORANGE]],
+      zmax: end, xgap: 2, ygap: 2, showscale: order.length > 3,
+      colorscale: [[0, BLUE], [.5, paper], [1, ORANGE]],
       colorbar: { thickness: 12, outlinewidth: 0, exponentformat: "e" }, hoverinfo: "text",
       hovertext: order.map((j) => labels.map((_, k) => around(k, j))),
       text: z.map((row) => row.map((value) => few ? Number(value.toPrecision(2)).toString() : "")),
