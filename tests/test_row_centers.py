@@ -10,6 +10,7 @@ from unittest import SkipTest
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from helpers import differences
 from scipy.spatial.distance import cdist
 from scipy.special import comb
@@ -20,6 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, load
+from motlm.cli import main
 from motlm.datasets import load_keel, make_clf_case2, make_reg_case1, make_reg_case2
 from motlm.errors import ExportError, InputError, ModelFileError
 from motlm.exports import to_python
@@ -35,6 +37,10 @@ from motlm.units import Units
 
 QUICK: dict[str, Any] = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
 ROWS = {"centers": "rows", **QUICK}
+
+
+def name_of(metric: Any) -> str:
+    return str(getattr(metric, "__name__", metric))
 
 
 def steps(first: Any, second: Any) -> float:
@@ -251,6 +257,26 @@ def test_fixed_centers_answer_alike(mixed) -> None:
         first, second = (one.view(one.encode(X)) for one in (mixture, fixed))
         np.testing.assert_allclose(first.distance, second.distance, atol=1e-12)
         np.testing.assert_array_equal(first.answer, second.answer)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_command_line_names_the_cases(named: bool, tmp_path) -> None:
+    """By their IDs, or by their numbers in the table, some rows of which are left out or sealed."""
+    X, y = make_reg_case1(120, random_state=0)
+    table = pd.DataFrame({"client": 4000 + np.arange(120), "x": X[:, 0], "y": y})
+    table.loc[[3, 5], "y"] = np.nan
+    table.to_csv(tmp_path / "table.csv", index=False)
+    options = ["--id" if named else "--drop", "client", "--centers", "rows", "--localities", "1"]
+    paths = [str(tmp_path / "table.csv"), "--target", "y", "--model", str(tmp_path / "model.json")]
+    result = CliRunner().invoke(main, ["fit", *paths, *options])
+    assert result.exit_code == 0, result.output
+    model = load(tmp_path / "model.json")
+    [case] = model.table_.cases
+    assert f"cases like {case}, x " in result.output
+    kind, number = case.split()
+    assert kind == ("client" if named else "row")
+    own = table[table.client == int(number)] if named else table.iloc[[int(number)]]
+    assert own.x.item() == pytest.approx(model.localities_[0].center[0], rel=1e-12)
 
 
 # -- the objective ---------------------------------------------------------------------------------

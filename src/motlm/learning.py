@@ -178,7 +178,8 @@ class Learning:
             self.watch.plan(2)
             search, whole = self._search(wholes[0]), wholes[0]
             return self._finish(whole, search.resume(n, temperatures[0], before[0], self.rng))
-        problems, held = list(wholes), [None] * len(wholes)
+        problems = list(wholes)
+        held: list[Rows | None] = [None] * len(wholes)
         if len(sizes) * len(temperatures) * len(wholes) > 1 and self.select == "held-out":
             if validation is not None:
                 held = [_hold(one, validation, "y_val") for one in wholes]
@@ -241,7 +242,8 @@ class Learning:
             _warn_of_few(len(table.X), sizes, temperatures)
             return None
         rest = table.part(mask)
-        problems, held = [], []
+        problems: list[Problem] = []
+        held: list[Rows | None] = []
         for recipe in self.recipes:
             problem = recipe.problem(table.part(~mask))
             problem.inputs.check_reach(rest.X, "X")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -183,7 +183,7 @@ def _vary(geometry: LearnedLocalities, rows: Any, ranked: list[Any], rng: Any) -
 
 def _ball(objective: Objective, posterior: Posterior, one: Any, total: float) -> Ball:
     net, weight, model, row, radius = one
-    loss, geometry = objective.loss, objective.geometry
+    loss, geometry = objective.loss, cast(Any, objective.geometry)
     radius = min(max(float(radius), SMALLEST_START), LARGEST_START)
     model = model.reshape(2, *loss.scores, -1)
     coef, intercept = posterior.coef[-1] + model[..., :-1], posterior.intercept[-1] + model[..., -1]

@@ -115,7 +115,7 @@ def place_at_rows(
     )
 
 
-def _models(coef: Array, intercept: Array, unit_scale: bool, start: float) -> dict[str, Array]:
+def _models(coef: Array, intercept: Array, unit_scale: bool, start: float) -> dict[str, Any]:
     """The distributions of linear models with these means; where the weights' scale is fixed at 1,
     with the same ratio of mean to scale.
     """

@@ -107,7 +107,7 @@ class LearnedBalls(Unbound):
 
     def move(
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
-    ) -> dict[str, Array]:
+    ) -> dict[str, Any]:
         """Balls stay balls, scaled by the mean change of the columns."""
         return {
             "center": posterior.center * stretch + shift,

@@ -85,7 +85,7 @@ class Geometry(Protocol):
 
     def move(
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
-    ) -> dict[str, Array]:
+    ) -> dict[str, Any]:
         """The posterior's fields of the localities in other units."""
 
     def looks_at(self, varies: Booleans) -> bool:

@@ -162,7 +162,7 @@ class GivenCenters(Unbound):
 
     def move(
         self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
-    ) -> dict[str, Array]:
+    ) -> dict[str, Any]:
         if self.measured:
             return move_localities(posterior, stretch, shift) | {"center": self._seen(self.points)}
         moved: dict[str, Any] = {
