@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, load
-from motlm.cli import main
+from motlm.cli._commands import motlm as command
 from motlm.datasets import load_keel, make_clf_case2, make_reg_case1, make_reg_case2
 from motlm.errors import ExportError, InputError, ModelFileError
 from motlm.exports import to_python
@@ -268,7 +268,7 @@ def test_the_command_line_names_the_cases(named: bool, tmp_path) -> None:
     table.to_csv(tmp_path / "table.csv", index=False)
     options = ["--id" if named else "--drop", "client", "--centers", "rows", "--localities", "1"]
     paths = [str(tmp_path / "table.csv"), "--target", "y", "--model", str(tmp_path / "model.json")]
-    result = CliRunner().invoke(main, ["fit", *paths, *options])
+    result = CliRunner().invoke(command, ["fit", *paths, *options])
     assert result.exit_code == 0, result.output
     model = load(tmp_path / "model.json")
     [case] = model.table_.cases

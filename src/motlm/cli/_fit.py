@@ -218,7 +218,7 @@ def fit(**given: Any) -> None:
     options.of_localities.check_columns(prepared.columns.names)
     for line in prepared.messages:
         show_message(line)
-    fitted = _fit(options, prepared)
+    fitted = _fit(options, prepared, text)
     with ignore_warnings():
         _save(options, fitted, source.title)
         _show(options, fitted, prepared)
@@ -259,7 +259,7 @@ def _check_columns(options: _Options, text: pd.DataFrame) -> None:
         column_of(text, name, option)
 
 
-def _fit(options: _Options, prepared: Prepared) -> _Fitted:
+def _fit(options: _Options, prepared: Prepared, text: pd.DataFrame) -> _Fitted:
     estimator = _estimator(options, prepared)
     X, y, sealed = prepared.rows, prepared.outcome, prepared.sealed
     certificate, calibration = None, None
@@ -278,11 +278,23 @@ def _fit(options: _Options, prepared: Prepared) -> _Fitted:
         with ignore_warnings():
             calibration = calibrate(model, X.iloc[sealed], y[sealed])
     model.set_params(verbose=0)
+    cases = _name_cases(model, options.id_column, prepared, text)
     model.table_ = TableNotes(
-        options.target, options.id_column, prepared.fill, calibration, options.exposure
+        options.target, options.id_column, prepared.fill, calibration, options.exposure, cases
     )
     exposure = None if prepared.exposure is None else prepared.exposure[sealed]
     return _Fitted(model, certificate, X.iloc[sealed], y[sealed], exposure)
+
+
+def _name_cases(
+    model: LocalMixture, id_column: str | None, prepared: Prepared, text: pd.DataFrame
+) -> tuple[str, ...]:
+    """What centers that are rows are called: by the ID column, or by their number in the table."""
+    rows = [one.row for one in model.localities_ if one.row is not None]
+    places = prepared.places[prepared.first[rows]] if rows else ()
+    if id_column is None:
+        return tuple(f"row {place}" for place in places)
+    return tuple(f"{id_column} {str(text[id_column].iloc[place]).strip()}" for place in places)
 
 
 def _no_certificate(prepared: Prepared) -> str:

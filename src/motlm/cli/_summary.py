@@ -85,6 +85,10 @@ def _location(model: LocalMixture, region: Any, rows: pd.DataFrame, used: AnyArr
     inside = used == region.index
     if geometry.kind == "balls" and inside.any():
         return _differences(rows, inside)
+    notes: Any = getattr(model, "table_", None)
+    if notes is not None and notes.cases:  # which row of the table it is, and not of those to fit
+        row = f"row {model.localities_[region.index].row}"
+        return str(region.where).replace(row, notes.cases[region.index], 1)
     return str(region.where)
 
 

@@ -80,8 +80,10 @@ def _table_entry(table: TableNotes) -> dict[str, Any]:
         "fill": plain(dict(table.fill)),
         "calibration": plain(table.calibration),
     }
-    # absent without one, as in files of before there were rates
-    return made if table.exposure is None else {**made, "exposure": plain(table.exposure)}
+    # absent without one, as in files of before there were rates, and rows as centers
+    if table.exposure is not None:
+        made["exposure"] = plain(table.exposure)
+    return {**made, "cases": plain(table.cases)} if table.cases else made
 
 
 # -- from a file -----------------------------------------------------------------------------------
@@ -168,8 +170,11 @@ def _read_table(read: Reader, mixture: Mixture) -> TableNotes | None:
             raise table.fail("calibration", f"numbers within {STEEPEST:g}", numbers)
         calibration = tuple(numbers)
     exposure = table.text("exposure") if "exposure" in table.content else None
+    cases = table.texts("cases") if "cases" in table.content else ()
+    if len(cases) not in (0, mixture.n_localities):
+        raise table.fail("cases", f"a text for each of {mixture.n_localities} localities", cases)
     table.done()
-    return TableNotes(target, id_column, fill, calibration, exposure)
+    return TableNotes(target, id_column, fill, calibration, exposure, cases)
 
 
 def _read_fill(read: Reader, columns: Columns) -> Mapping[str, Any]:
