@@ -146,7 +146,7 @@ def test_euclidean_memberships_are_exact_around_rows(features: Any) -> None:
         assert gamma.sf(one.radius, shape, scale=1 / rate) == pytest.approx(0.5, abs=1e-8)
 
 
-@pytest.mark.parametrize("metric", [*METRICS, steps], ids=str)
+@pytest.mark.parametrize("metric", [*METRICS, steps], ids=name_of)
 def test_any_metric_has_exact_memberships_around_rows(metric: Any) -> None:
     X, y = load_diabetes(return_X_y=True)
     X, y = X[:200, :4], y[:200]
@@ -378,7 +378,7 @@ def test_promising_localities_are_around_rows(geometry: Any, table, rng) -> None
             assert near.min() == 0
 
 
-@pytest.mark.parametrize("name", ["manhattan", steps], ids=str)
+@pytest.mark.parametrize("name", ["manhattan", steps], ids=name_of)
 def test_distances_of_many_rows_take_little_memory(name: Any) -> None:
     for m in (10, 1_000, 100_000):
         geometry = RowCenters(metric=Metric(name)).offer(np.empty((m, 2)), 2, None)
@@ -408,7 +408,7 @@ def test_the_same_model_for_any_number_of_jobs(mixed, metric: str) -> None:
     assert first.mixture_.hash == second.mixture_.hash
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "gower", steps], ids=str)
+@pytest.mark.parametrize("metric", ["euclidean", "gower", steps], ids=name_of)
 def test_a_warm_start_goes_on(mixed, metric: Any) -> None:
     X, y = mixed
     X = X[["age", "power"]]

@@ -286,7 +286,7 @@ def score_corrections(
         _far(data, rows[one], weight[one], squared)
         some = np.sort(squared[:few])
         for cut in range(n_cuts):
-            limits[cut] = some[min(max(int(math.ceil(shares[cut] * few)) - 1, 0), few - 1)]
+            limits[cut] = some[min(max(math.ceil(shares[cut] * few) - 1, 0), few - 1)]
         q = 0
         for j in range(d):
             if corrected[one, j] != 0.0:
