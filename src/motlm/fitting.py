@@ -446,6 +446,12 @@ def _balance(mixture: Mixture, table: Table) -> Mixture:
     if not isinstance(mixture.target, Rate):
         return mixture
     answers = np.concatenate([view.answer for view in mixture.views(table.X)])
+    if not np.isfinite(answers).all():
+        raise InputError(
+            "some predicted rates are beyond the range of floats: rows of tiny weight or exposure"
+            " have no part in the fit.",
+            "Leave them out, or use weights and exposures that differ less.",
+        )
     shift = mixture.target.imbalance(answers, table.target, table.weight)
     intercept = mixture.posterior.intercept + shift
     return replace(mixture, posterior=replace(mixture.posterior, intercept=intercept))
