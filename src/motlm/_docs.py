@@ -307,5 +307,20 @@ REGRESSOR = (
     >>> model = LocalMixtureRegressor(n_localities=1, random_state=0).fit(X, y)
     >>> float(model.localities_[0].coef[0].round()), float(model.exterior_.coef[0].round())
     (1.0, -1.0)
+
+    A locality in one of two columns, where one of the weights is another:
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform([18, 2], [80, 30], size=(300, 2))  # age and distance
+    >>> cost = X[:, 1] * np.where(X[:, 0] < 30, 3, 2)
+    >>> settings = {"locality_columns": [0], "corrections": "all", "random_state": 0}
+    >>> model = LocalMixtureRegressor(1, **settings).fit(X, cost)
+    >>> [young] = model.localities_
+    >>> np.isfinite(young.half_width), float(young.coef[1].round())
+    (array([ True, False]), 3.0)
+    >>> float(model.exterior_.coef[1].round())
+    2.0
+    >>> bool(abs(young.center[0] + young.half_width[0] - 30) < 0.5)
+    True
     """
 )
