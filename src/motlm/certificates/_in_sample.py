@@ -258,7 +258,7 @@ def certify_in_sample(
     model = clone(estimator).set_params(standardize=units).fit(X1, y1)
     fitted = mixture_of(model)
     trained = read_training(fitted, X1, y1, tolerance)
-    found = [(*_best_posterior(one, delta), one) for one in _candidates(trained)]
+    found = [_best_posterior(one, delta) for one in _candidates(trained)]
     _, solution, best = min(found, key=lambda one: one[0])
     encoded, codes = fitted.encode(X), check_labels(fitted.target, y)
     made = _use_posterior(best, solution, Fingerprint.of(encoded, codes), trained.table)
@@ -363,16 +363,20 @@ def _candidates(trained: Trained) -> list[Trained]:
     return [*found, *(move_to_medoids(one) for one in found)]
 
 
-def _best_posterior(trained: Trained, delta: float) -> tuple[float, Solution]:
+def _best_posterior(trained: Trained, delta: float) -> tuple[float, Solution, Trained]:
     """The smallest PAC-Bayes-kl bound that is found on all rows, and its posterior."""
-    found: list[tuple[float, Solution]] = []
+    found: list[tuple[float, Solution, Trained]] = []
     posterior, n_rows = trained.mixture.posterior, len(trained.risk.rows)
+    free = replace(trained.risk, prior=trained.prior)
     for temperature in _TRIED[::-1]:  # from the posterior as trained towards those that cost less
-        one = distributions.learn(trained.risk, posterior, temperature)
+        one = distributions.learn(free, posterior, temperature)
         posterior = one.posterior
-        risk = min(trained.risk.of_solution(one), 1.0)
-        found.append((float(pac_bayes_kl(risk, one.kl + trained.price, n_rows, delta)), one))
-    return min(found, key=lambda pair: pair[0])
+        settled = trained.settle(posterior)
+        one = replace(one, kl=settled.risk.kl(posterior))
+        risk = min(settled.risk.of_posterior(posterior), 1.0)
+        bound = float(pac_bayes_kl(risk, one.kl + trained.price, n_rows, delta))
+        found.append((bound, one, settled))
+    return min(found, key=lambda one: one[0])
 
 
 def _use_posterior(

@@ -15,7 +15,7 @@ from ..errors import CertificateError, InputError
 from ..fingerprints import row_keys
 from ..geometry import Geometry, GivenCenters, LearnedLocalities, RowCenters, RowLocalities
 from ..mixture import Mixture
-from ..posterior import settle_scales
+from ..posterior import Posterior, Prior, settle_scales
 from ..problem import Table
 from ..units import Units
 from . import _distributions as distributions
@@ -38,6 +38,13 @@ class Trained:
     table: Table
     price: float  # -ln of the prior weight of these choices
     centers: str  # "known", "learned", "medoid" or "row"
+    prior: Prior  # whose scales, if they are learned, are settled in that of the risk
+
+    def settle(self, posterior: Posterior) -> Trained:
+        """With another posterior, and scales of the prior settled for it: all are paid for."""
+        prior, _ = settle_scales(self.prior, posterior)
+        mixture = replace(self.mixture, posterior=posterior)
+        return replace(self, mixture=mixture, risk=replace(self.risk, prior=prior))
 
 
 def read_training(mixture: Mixture, X: Any, y: Any, tolerance: float | None) -> Trained:
@@ -76,6 +83,7 @@ def read_training(mixture: Mixture, X: Any, y: Any, tolerance: float | None) -> 
         Table(encoded, codes, np.ones(len(codes))),
         _price(mixture, len(codes)) + price,
         "learned" if mixture.geometry.learned else "known",
+        expanded,
     )
     return _leave_out(trained) if isinstance(mixture.geometry, _ROWS) else trained
 
@@ -215,6 +223,7 @@ def move_to_medoids(trained: Trained) -> Trained:
         table.part(rest),
         trained.price + float(gammaln(m + 1) - gammaln(m - n + 1) - gammaln(n + 1)),
         "medoid",
+        trained.prior,
     )
 
 
