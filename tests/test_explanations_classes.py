@@ -39,6 +39,7 @@ def fit(seed: int, n_classes: int, **options):
     made = LocalMixtureClassifier(points_of_interest=centers, **QUICK | options)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
+        warnings.filterwarnings("ignore", message="lbfgs stopped")
         return made.fit(X, y), X, y
 
 
