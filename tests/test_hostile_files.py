@@ -34,6 +34,7 @@ from motlm.errors import InputError
 from motlm.explanations import counterfactual, explain_local
 from motlm.files import checksum, from_document
 from motlm.files._scan import LARGEST, MOST, measure
+from motlm.files._text import render
 from motlm.loading import estimator_of
 from motlm.search import catoni_bound
 
@@ -448,14 +449,36 @@ def test_texts_are_counted_across_parts() -> None:
         assert (extent.depth, extent.texts, extent.longest_text) == (2, 1, 1_500_001)
 
 
-def test_a_wide_model_is_within_the_limits() -> None:
-    """100 000 encoded columns and a locality."""
-    columns, rest = 100_000, 10_000
-    by_column = 7 * columns
-    values = 3 * by_column + 9 * columns + rest  # posterior: 3; inputs: 6
-    texts = by_column + columns + rest
-    assert values < MOST.values
-    assert texts < MOST.texts
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        (80_000, {"locality_features": "all", "corrections": "all"}),
+        (80_000, {"locality_features": 2}),
+        (80_000, {"points_of_interest": [[0.5]]}),
+        (100_000, {"locality_features": "ball", "corrections": "none"}),
+    ],
+)
+def test_a_wide_model_is_within_the_limits(columns: int, options: dict) -> None:
+    """By what two narrow ones with a locality take; a name is shown ten times at most."""
+    rng = np.random.default_rng(0)
+    X, few, many = rng.normal(size=(300, 30)), 10, 30
+    y = np.where(np.abs(X[:, 0]) < 1, 3 * X[:, 1], -X[:, 1])
+    found = []
+    for d in (few, many):
+        points = options.get("points_of_interest")
+        asked = {**options, "points_of_interest": None if points is None else X[:1, :d]}
+        model = LocalMixtureRegressor(1, **asked, **QUICK).fit(X[:, :d], y)
+        assert len(model.localities_) == 1
+        document = document_of(model)
+        document["provenance"]["fingerprint"]["sketches"] = []
+        data = render(document)
+        extent = measure(data)
+        found.append({"bytes": len(data), "values": extent.values, "texts": extent.texts})
+    each = {name: (found[1][name] - found[0][name]) / (many - few) for name in found[0]}
+    names = 10 * (len(str(columns)) - 2)
+    assert (each["bytes"] + names) * columns < LARGEST
+    assert each["values"] * columns + 10_000 < MOST.values
+    assert each["texts"] * columns + 10_000 < MOST.texts
 
 
 def test_the_checksum_is_that_of_the_whole_text() -> None:
