@@ -26,7 +26,7 @@ from motlm.datasets import make_clf_case2, make_reg_case1
 from motlm.errors import CertificateError
 from motlm.estimators import ESTIMATORS
 from motlm.explanations import counterfactual, explain_global, explain_local
-from motlm.geometry import GEOMETRIES, Locus
+from motlm.geometry import GEOMETRIES, Locus, Unbound
 from motlm.losses import ZeroOne
 from motlm.membership import theta_tables
 from motlm.mixture import mixture_of
@@ -42,7 +42,7 @@ QUICK = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class Band(Unbound):
     """A geometry of this file alone: given places on one column, with a width of its own."""
 
     given: np.ndarray

@@ -170,7 +170,9 @@ class Geometry(Protocol):
 
 
 class Unbound:
-    """Of a geometry whose centers are not bound to rows."""
+    """What all geometries share whose centers are not bound to rows: derive from it."""
+
+    sought: ClassVar[bool] = False
 
     def offer(self, X: Array, room: int, before: Any) -> Any:
         return self

@@ -64,7 +64,6 @@ class GivenCenters(Unbound):
 
     kind: ClassVar[str] = "given"
     learned: ClassVar[bool] = False
-    sought: ClassVar[bool] = False
     parameters: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
 
     @property
