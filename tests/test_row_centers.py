@@ -257,6 +257,9 @@ def test_fixed_centers_answer_alike(mixed) -> None:
         first, second = (one.view(one.encode(X)) for one in (mixture, fixed))
         np.testing.assert_allclose(first.distance, second.distance, atol=1e-12)
         np.testing.assert_array_equal(first.answer, second.answer)
+        if metric == "euclidean":
+            places = [[one.place for one in each.localities] for each in (mixture, fixed)]
+            assert places[0] == places[1]
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -155,9 +155,16 @@ class RowLocalities(LearnedLocalities):
         points = np.zeros((posterior.n_localities, len(inputs.varies)))
         points[:, inputs.varies] = posterior.center
         given = super().centers(inputs, posterior)
-        weights = self._weights_of(inputs, posterior)
         fixed = GivenCenters(
-            given, Metric("euclidean"), points, self.radius, weights=weights, varies=inputs.varies
+            given,
+            Metric("euclidean"),
+            points,
+            self.radius,
+            weights=self._weights_of(inputs, posterior),
+            varies=inputs.varies,
+            low=self.low,
+            high=self.high,
+            whole=self.whole,
         )
         return fixed, posterior.separate()
 
