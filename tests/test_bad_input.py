@@ -327,7 +327,10 @@ def test_locality_features_not_a_number_of_columns(Estimator, value, rows) -> No
         ({"locality_widths": ["1", "2"]}, "a positive number for each"),
         ({"locality_widths": None}, "a positive number for each"),
         ({"locality_widths": {"age": 1.0}}, "a positive number for each"),
-        ({"locality_widths": {"age": 1.0, "Power": 2}}, "locality_widths has 'Power', which is not"),
+        (
+            {"locality_widths": {"age": 1.0, "Power": 2}},
+            "locality_widths has 'Power', which is not",
+        ),
         (
             {"locality_widths": {"age": 1.0, "power": 2.0, "km": 3.0}},
             "locality_widths has 'km', which is not one of locality_columns",
