@@ -46,10 +46,8 @@ inside = (band[:, 0] <= y_test) & (y_test <= band[:, 1])
 print(f"{inside.mean():.1%} of {len(y_test)} test rows lie in their interval")
 
 # %%
-# Where the localities lie, along each column that they look at:
+# Where the balls lie, in the two directions in which their centers differ most:
 
-from motlm.plotting import StripsDisplay
+from motlm.plotting import LocalitiesDisplay
 
-for number, locality in enumerate(model.localities_):
-    print(f"locality {number}, {locality}")
-StripsDisplay.from_estimator(model, X_test)
+LocalitiesDisplay.from_estimator(model, X_test, y_test, kind="projection")

@@ -7,7 +7,6 @@ second to import, and the command line must answer Ctrl-C in that time.
 from ._version import __version__
 
 __all__ = [
-    "PAPER",
     "LocalMixtureClassifier",
     "LocalMixtureRegressor",
     "LocalModel",
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from .localities import Locality, LocalModel
     from .mixture import Mixture
     from .posterior import Posterior, Prior
-    from .reproduction import PAPER
     from .units import Units
 else:
     _HOMES = {
@@ -42,7 +40,6 @@ else:
         "Locality": "localities",
         "Mixture": "mixture",
         "ModelFileError": "errors",
-        "PAPER": "reproduction",
         "MotlmError": "errors",
         "Posterior": "posterior",
         "Prior": "posterior",
