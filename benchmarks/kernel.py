@@ -58,9 +58,9 @@ def table_cost(d: int, n: int) -> float:
     scale, shape = np.full(n, 0.2), np.full(n, 50.0)
     rate = shape / np.sqrt(2 * d)
     low, high = gammaincinv(shape, NEGLIGIBLE) / rate, gammainccinv(shape, NEGLIGIBLE) / rate
-    bessel, fine = constants(d).bessel, fineness(True)
+    about, fine = constants(np.full(n, d)), fineness(True)
     arrays = scale, shape, rate, low, high
-    return shortest(lambda: upsilon_tables(fine, d, bessel, *arrays), 300) / n * 1e3
+    return shortest(lambda: upsilon_tables(fine, about, *arrays), 300) / n * 1e3
 
 
 def prediction(m: int, d: int, n: int) -> float:

@@ -41,11 +41,11 @@ def profile(m: int, d: int, n: int) -> dict[str, float]:
         memory.vectors[descent.TRIAL] = begin
         evaluator.run(memory, unit, 1)
 
-    tables = entries.all_tables(setup, evaluator.bessel, full)
+    tables = entries.all_tables(setup, evaluator.about, full)
     nowhere = rows.new_located(n, 0)
     repeats = max(3, 30_000 // m)
     found = {
-        "tables": shortest(lambda: entries.all_tables(setup, evaluator.bessel, full), 5 * repeats),
+        "tables": shortest(lambda: entries.all_tables(setup, evaluator.about, full), 5 * repeats),
         "rows": shortest(
             lambda: entries.block_sums(setup, data, tables, full, nowhere, 0, m), repeats
         ),

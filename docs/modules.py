@@ -14,9 +14,9 @@ PICTURE = Path(__file__).parent / "pictures" / "modules.svg"
 LAYERS = {  # from the bottom to the top
     "numerics": "limits special lookup membership losses combinations divergence bounds",
     "rows and distributions": "frames units inputs rows sketches fingerprints posterior",
-    "objective": "metrics geometry objective",
-    "search": "starts optimize reproduction watch strengths search",
-    "fitted model": "overlap targets localities routine mixture",
+    "objective": "metrics regions geometry objective",
+    "search": "screening starts optimize reproduction watch strengths search",
+    "fitted model": "overlap targets localities routine mixture corrections extents",
     "fit": "problem learning checks warmup fitting",
     "uses of a mixture": "certificates files exports",
     "estimators": "estimators loading",

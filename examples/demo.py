@@ -27,8 +27,7 @@ def main(folder: Path) -> None:
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=0.3, stratify=y, random_state=0
     )
-    # Both coordinates have the same unit, and the localities are circles in that unit, so the
-    # columns are not standardized.
+    # Both coordinates have the same unit, so the columns are not standardized.
     model = LocalMixtureClassifier(
         points_of_interest=[[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]], standardize=False, random_state=0
     ).fit(X_train, y_train)
@@ -38,11 +37,8 @@ def main(folder: Path) -> None:
         " points of interest\n"
     )
     for number, locality in enumerate(model.localities_):
-        center = ", ".join(f"{value:.2f}" for value in locality.center)
-        print(
-            f"locality {number}: within {locality.radius:.2f} of ({center}), {locality.n_rows}"
-            " training rows"
-        )
+        print(f"locality {number}, {locality}")
+        print(f"    score: {locality.correction()}")
         print(f"    score = {locality.formula()}")
     print(f"exterior, {model.exterior_.n_rows} training rows")
     print(f"    score = {model.exterior_.formula()}")

@@ -28,6 +28,7 @@ from motlm.plotting import (
     PathDisplay,
     RegressionDisplay,
     RiskDisplay,
+    StripsDisplay,
 )
 from motlm.preprocessing import clean
 
@@ -123,9 +124,8 @@ def method(folder: Path) -> None:
                 line(ax, coef, intercept, inside=applies, **style)
 
     rng = np.random.default_rng(0)
-    model = LocalMixtureClassifier(
-        points_of_interest=POINTS, standardize=False, random_state=0
-    ).fit(X, y)
+    balls = {"standardize": False, "locality_widths": "equal", "corrections": "none"}
+    model = LocalMixtureClassifier(points_of_interest=POINTS, random_state=0, **balls).fit(X, y)
     figure, ax = axes()
     rows(ax)
     draws(ax, model, 0, rng)
@@ -134,7 +134,7 @@ def method(folder: Path) -> None:
     figure, every = axes(3)
     for ax, value in zip(every, (0.02, 0.2, 8.0), strict=True):
         one = LocalMixtureClassifier(
-            points_of_interest=POINTS, standardize=False, inverse_temperature=value, random_state=0
+            points_of_interest=POINTS, inverse_temperature=value, random_state=0, **balls
         )
         one.fit(X, y)
         rows(ax)
@@ -164,14 +164,17 @@ def main(folder: Path) -> None:
     X, y = rows_of("stock")
     stock, _ = certify(LocalMixtureRegressor(3, random_state=0), X, y)
     save(LocalitiesDisplay.from_estimator(stock, X, y, at=0), "stock_slice")
-    save(LocalitiesDisplay.from_estimator(stock, X, y, kind="projection"), "stock_projection")
+    save(StripsDisplay.from_estimator(stock, X), "stock_strips")
     save(CoefficientsDisplay.from_estimator(stock), "stock_coefficients")
     save(ContributionsDisplay.from_estimator(stock, X[:1]), "stock_contributions")
+    balls = LocalMixtureRegressor(3, locality_features="ball", random_state=0).fit(X, y)
+    save(LocalitiesDisplay.from_estimator(balls, X, y, kind="projection"), "stock_projection")
 
     X, y = rows_of("german")
-    german = LocalMixtureClassifier(2, inverse_temperature=8.0, random_state=0).fit(X, y)
-    save(LocalitiesDisplay.from_estimator(german, X, y, kind="projection"), "german_projection")
-    save(CoefficientsDisplay.from_estimator(german), "german_coefficients")
+    german = LocalMixtureClassifier(2, random_state=0).fit(X, y)
+    save(StripsDisplay.from_estimator(german, X), "german_strips")
+    save(CoefficientsDisplay.from_estimator(german), "german_corrections")
+    save(CoefficientsDisplay.from_estimator(german, differences=False), "german_coefficients")
     save(ContributionsDisplay.from_estimator(german, X[:1]), "german_contributions")
 
     line, target = make_reg_case2(random_state=0)

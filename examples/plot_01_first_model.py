@@ -4,14 +4,14 @@ A first model: fit, certify, explain
 
 Fisher's irises: 150 flowers of three species, with four measurements each. The task is to recognize
 the species versicolor. It lies between the other two, so that no linear model separates it from
-both. A ball with a linear model inside does, and the result is easy to read.
+both. A locality with a linear model of its own does, and the result is easy to read.
 """
 
 # %%
 # ``certify`` fits on half of the flowers here (``sealed=0.5``) and keeps the others sealed until
 # the model is fixed. It assumes independent cases, so one flower that is in the table twice is
 # dropped, and the rows, which are sorted by species, are shuffled; otherwise it would warn about
-# both. The number of balls is selected too.
+# both. The number of localities is selected too.
 
 from sklearn.datasets import load_iris
 
@@ -30,7 +30,8 @@ model, certificate = certify(mixture, X, y, sealed=0.5, population="flowers samp
 model
 
 # %%
-# This is the complete model. A positive score means versicolor.
+# This is the complete model: where each locality lies, how its formula differs from the exterior's,
+# and the formula of the exterior. A positive score means versicolor.
 
 from motlm.explanations import explain_global
 
@@ -43,7 +44,7 @@ print(explain_global(model, X, y))
 print(certificate.headline)
 
 # %%
-# The ball and its decision boundary, in the plane of petal length and petal width through the
+# The locality and its decision boundary, in the plane of petal length and petal width through the
 # center:
 
 from motlm.plotting import ContributionsDisplay, LocalitiesDisplay, PathDisplay

@@ -3,7 +3,8 @@ Learning the localities and their number
 ========================================
 
 Banana (KEEL): 5300 points in two interlocking shapes, which no straight line separates. No points
-of interest are given here: the balls are learned, and their number is selected on held-out rows.
+of interest are given here: the localities are learned, and their number is selected on held-out
+rows.
 """
 
 # %%
@@ -23,7 +24,14 @@ print(f"one linear model    {line.score(X_test, y_test):.3f}")
 print(f"{len(model.localities_)} localities        {model.score(X_test, y_test):.3f}")
 
 # %%
-# Each ball with its decision boundary, and the boundary of the exterior model outside the balls:
+# Each of them in a sentence. A locality that looks at one column is an interval, in two columns it
+# is an ellipse.
+
+for number, locality in enumerate(model.localities_):
+    print(f"locality {number}, {locality}")
+
+# %%
+# The localities with their decision boundaries, and the boundary of the exterior model outside:
 
 from motlm.plotting import LocalitiesDisplay, PathDisplay
 

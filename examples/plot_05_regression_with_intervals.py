@@ -46,8 +46,10 @@ inside = (band[:, 0] <= y_test) & (y_test <= band[:, 1])
 print(f"{inside.mean():.1%} of {len(y_test)} test rows lie in their interval")
 
 # %%
-# Where the balls lie, in the two directions in which their centers differ most:
+# Where the localities lie, along each column that they look at:
 
-from motlm.plotting import LocalitiesDisplay
+from motlm.plotting import StripsDisplay
 
-LocalitiesDisplay.from_estimator(model, X_test, y_test, kind="projection")
+for number, locality in enumerate(model.localities_):
+    print(f"locality {number}, {locality}")
+StripsDisplay.from_estimator(model, X_test)

@@ -53,6 +53,6 @@ from motlm.plotting import LocalitiesDisplay
 
 best = search.best_estimator_[-1]
 for number, locality in enumerate(best.localities_):
-    print(f"locality {number}: {locality.formula()}")
+    print(f"locality {number}, {locality}: {locality.correction()}")
 print(f"exterior:   {best.exterior_.formula()}")
-LocalitiesDisplay.from_estimator(best, search.best_estimator_[0].transform(X), y, kind="projection")
+LocalitiesDisplay.from_estimator(best, search.best_estimator_[0].transform(X), y)

@@ -2,9 +2,10 @@
 Where local models contradict each other
 ========================================
 
-Balls may overlap, and where they do, their models may disagree. Many methods would average the
+Localities may overlap, and where they do, their models may disagree. Many methods would average the
 answers; motlm reports the contradiction, so that such cases can be referred to a person. This
-example uses Banana (KEEL) with six given points of interest: the centers of clusters.
+example uses Banana (KEEL) with six given points of interest, the centers of clusters, and the
+paper's loss, with which localities are balls that have independent models.
 """
 
 # %%
@@ -19,7 +20,8 @@ X_train, X_test, y_train, y_test = train_test_split(
     bunch.data, bunch.target.astype(str), test_size=1500, random_state=0
 )
 points = KMeans(6, random_state=0, n_init=3).fit(X_train).cluster_centers_
-model = LocalMixtureClassifier(points_of_interest=points, random_state=0).fit(X_train, y_train)
+mixture = LocalMixtureClassifier(points_of_interest=points, loss="zero-one", random_state=0)
+model = mixture.fit(X_train, y_train)
 member, ambiguous = model.membership(X_test), model.ambiguous(X_test)
 print(
     f"{(member.sum(axis=1) > 1).mean():.1%} of the rows lie in several balls,"

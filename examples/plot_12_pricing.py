@@ -87,8 +87,9 @@ found = {"mean rate": deviance(np.full(len(test), claims.sum() / years.sum()))}
 # %%
 # Learned localities
 # ------------------
-# One ball whose place is learned, and a model for all other policies. ``exposure`` is the time that
-# each policy was observed; ``predict`` gives claims a year.
+# One locality whose place is learned, and a model for all other policies, of which the local one is
+# a correction. ``exposure`` is the time that each policy was observed; ``predict`` gives claims a
+# year.
 
 from motlm import LocalMixtureRegressor
 
@@ -97,6 +98,8 @@ learned.fit(X, claims, exposure=years)
 found["learned locality"] = deviance(learned.predict(X_test))
 explained = learned.score(X_test, test["nclaims"], exposure=test["expo"])
 print(f"{explained:.2%} of the deviance of the test policies is explained (D2)\n")
+for locality in learned.localities_:
+    print(f"{locality}\n    rate: {locality.correction()}")
 print(f"all other policies: rate = {learned.exterior_.formula()}")
 
 # %%
@@ -137,7 +140,8 @@ found["typical clients"] = deviance(given.predict(X_test))
 for locality in given.localities_:
     print(f"{typical.index[locality.point]}: {locality.n_rows} policies")
     if locality.n_rows > 0.01 * len(X):
-        print(f"    rate = {locality.formula()}")
+        print(f"    {locality.where}")
+        print(f"    rate: {locality.correction()}")
 
 # %%
 # Why this price? The contributions of a policy are factors, too; in a locality they are relative to

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from motlm.datasets import data_folder
 
-from . import certificates, copies, coverage, losses, plan, rates, tables
+from . import certificates, copies, coverage, localities, losses, plan, rates, tables
 from .methods import SYNTHETIC, is_redrawn
 from .run import complete
 from .store import PLACE, Key, Store
@@ -88,6 +88,7 @@ APART = {
     ),
     "rates": "coverage of the certificates of rates, with controls that must fail",
     "losses": "probabilities, rates and one linear model beside scikit-learn's",
+    "localities": "localities in balls, in a few columns and in all of them",
 }
 FIGURE_TITLES = {
     "figure1": "a simple and a complex global model",
@@ -121,7 +122,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=(
             "table3 .. table10, verdicts, peers, figure1 .. figure11, or all (of these);"
-            " certificates, copies, coverage, losses, rates"
+            " certificates, copies, coverage, localities, losses, rates"
         ),
     )
     about.add_argument(
@@ -192,8 +193,9 @@ def _run_apart(
                 failed += certificates.main(
                     options.results, options.output, options.jobs, options.splits
                 )
-            elif name == "losses":
-                failed += losses.main(options.results, options.output, options.jobs, options.splits)
+            elif name in ("losses", "localities"):
+                run = losses.main if name == "losses" else localities.main
+                failed += run(options.results, options.output, options.jobs, options.splits)
             elif name == "rates":
                 failed += rates.main(options.output, options.jobs, options.quick)
             elif name == "copies":

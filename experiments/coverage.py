@@ -19,26 +19,33 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from motlm import LocalMixtureClassifier, Units
+from motlm import LocalMixtureClassifier, Prior, Units
 from motlm.bounds import clopper_pearson, pac_bayes_kl
 from motlm.certificates import Certified, audit, certify_in_sample
 from motlm.certificates._certify import seal
 from motlm.certificates._classification import CLASSIFICATION
-from motlm.certificates._distributions import Draw, draw_model
+from motlm.certificates._distributions import Draw, UnionRisk, draw_model
 from motlm.certificates._evidence import Evidence
 from motlm.certificates._issue import issue
 from motlm.certificates._records import Options
+from motlm.certificates._widths import price_of
 from motlm.errors import TrainingRowsError
+from motlm.geometry import LearnedLocalities
+from motlm.losses import ZeroOne
 from motlm.mixture import Mixture
-from motlm.posterior import Posterior
+from motlm.posterior import FIELDS, Layout, Posterior
+from motlm.rows import Rows
 
 from .batches import run_all
 from .known import (
+    COINS,
     CURVE,
+    FITS,
     LINE,
     PLANE,
     Case,
     apart,
+    best_pair,
     draw,
     errs,
     estimator,
@@ -46,6 +53,7 @@ from .known import (
     gibbs_off,
     gibbs_seen,
     outcomes,
+    toss,
 )
 from .store import Lines, versions
 from .tables import grid
@@ -65,6 +73,7 @@ PARTS = {
     },
     "in-sample": dict.fromkeys(("classification", "three classes", "regression"), IN_SAMPLE),
     "controls": dict.fromkeys(("classification", "three classes"), "core component"),
+    "prices": {},
 }
 ROUNDINGS = (5, 4, 3, 2, 1)  # decimals of training rows in an audit
 COPIED = 100  # rows of such an audit
@@ -75,17 +84,23 @@ _TOLERATED = 2.0  # error of a regression that is still acceptable, in units of 
 _WIDER = 20.0  # factor on the scales of the fitted posterior, so that the models differ
 _SHARP = 16.0  # inverse temperature of the controls, at which models overfit
 
+# a case draws its rows by its place in this list: others follow at the end
 CASES = [
     Case(task, m, noise, fit)
-    for task, noises, fits in (
-        ("classification", (0.1, 0.3), ("known", "wrong n")),
-        ("regression", (0.1, 0.5), ("known",)),
-        ("three classes", (0.1, 0.3), ("known", "wrong n")),
+    for task, noises, fits, sizes in (
+        ("classification", (0.1, 0.3), ("known", "wrong n"), (60, 200, 600)),
+        ("regression", (0.1, 0.5), ("known",), (60, 200, 600)),
+        ("three classes", (0.1, 0.3), ("known", "wrong n"), (60, 200, 600)),
+        ("classification", (0.1, 0.3), ("columns", "widths", "rows"), (60, 200)),
+        ("regression", (0.1, 0.5), ("corrections",), (60, 200)),
     )
     for fit in fits
-    for m in (60, 200, 600)
+    for m in sizes
     for noise in noises
 ]
+COIN_ROWS = 60
+COIN_CASE = f"coins, m={COIN_ROWS}"
+PAID, UNPAID = "columns and widths paid for", "price of columns and widths left out"
 
 
 @dataclass(frozen=True)
@@ -252,6 +267,67 @@ def _drawn_mixture(mixture: Mixture, posterior: Posterior, one: Draw) -> Mixture
         geometry=replace(mixture.geometry, radius=one.radius),
         posterior=replace(posterior, coef=one.coef, intercept=one.intercept),
     )
+
+
+def leave_prices_out(batch: int) -> list[Count]:
+    """Labels and columns are coins. The prior is of one locality in two columns, in which it has
+    its place and size, and its model answers 1, that outside -1. All that is learned is which
+    columns, and their widths: the best ones on the rows.
+    """
+    failures = {PAID: 0, UNPAID: 0}
+    for number in range(batch * BATCH, (batch + 1) * BATCH):
+        X, y = toss(COIN_ROWS, np.random.default_rng([number, 18]))
+        columns, weights = best_pair(X, y)
+        risk, posterior = _coin_risk(X, y, columns, weights)
+        price = risk.geometry.log_choices(posterior) + price_of(posterior.column_weight)
+        empirical, kl = risk.of_posterior(posterior), risk.kl(posterior)
+        for name, nats in ((PAID, kl + price), (UNPAID, kl)):
+            bound = pac_bayes_kl(empirical, nats, COIN_ROWS, DELTAS[0])
+            failures[name] += bool(bound < 0.5)
+    return [
+        Count(COIN_CASE, batch, name, DELTAS[0], DELTAS[0], BATCH, count, versions())
+        for name, count in failures.items()
+    ]
+
+
+def _coin_risk(
+    X: np.ndarray, y: np.ndarray, columns: tuple[int, int], weights: tuple[float, float]
+) -> tuple[UnionRisk, Posterior]:
+    """The distribution that is learned, and the union loss with its prior: sharp around a place at
+    1, a radius between 2 and the root of 8, and answers of 1 and -1.
+    """
+    weight, center = np.zeros((1, COINS)), np.zeros((1, COINS))
+    weight[0, list(columns)], center[0, list(columns)] = weights, 1.0
+    prior = Prior(
+        center=1.0,
+        center_scale=0.05,
+        radius_shape=1e3,
+        radius_rate=1e3 / np.sqrt(5.7),
+        coef_scale=1e-4,
+        intercept=np.array([3.0, -3.0]),
+        intercept_scale=1.0,
+    ).expand(1, COINS)
+    fields = {name: np.array(getattr(prior, name)) for name in FIELDS} | {"center": center}
+    posterior = Posterior(**fields, layout=Layout(weight, np.ones((1, COINS)), pooled=False))
+    geometry = LearnedLocalities(most=2, corrections="none")
+    return UnionRisk(ZeroOne(), geometry, prior, Rows.of(X, y)), posterior
+
+
+def prices(store: Lines[Count]) -> tuple[str, list[str]]:
+    """The control as a table, and what is wrong with it."""
+    found = {key[0]: one for key, one in counts(store, DELTAS[0]).items() if key[1] == COIN_CASE}
+    if not found:
+        return "", []
+    cells = [
+        f"**{failures}**" if failures > limit(sets, delta) else str(failures)
+        for failures, sets, delta in (found[name] for name in (PAID, UNPAID))
+    ]
+    _, sets, delta = found[PAID]
+    title = f"Labels and {COINS} columns are coins, {COIN_ROWS} rows, one locality in two columns"
+    rows = [[str(sets), str(limit(sets, delta)), *cells]]
+    text = f"{title}:\n\n" + grid(["sets", "limit", PAID, UNPAID], rows) + "\n"
+    wrong = [PAID] if found[PAID][0] > limit(sets, delta) else []
+    return text, wrong + ([UNPAID] if found[UNPAID][0] <= limit(sets, delta) else [])
 
 
 def refuse_copies(batch: int) -> list[Count]:
@@ -443,14 +519,15 @@ def table(store: Lines[Count], delta: float, names: Callable[[str], bool]) -> st
                 ]
             )
         if columns and rows:
-            what = "the true centers" if fit == "known" else "one ball learned where there are two"
-            title = f"{task.capitalize()}, {what}"
+            title = f"{task.capitalize()}, {FITS[fit]}"
             text += f"{title}:\n\n" + grid(["", "sets", "limit", *columns], rows) + "\n"
     return text
 
 
 def _has(case: Case, part: str) -> bool:
     """Whether a part is of this case: controls are of classifiers with the true centers."""
+    if part == "prices":
+        return False
     return part != "controls" or (case.classifies and case.fit == "known")
 
 
@@ -473,19 +550,26 @@ def main(
         case = COPIES.format(ROUNDINGS[-1])
         left = [one for one in batches[:COPY_BATCHES] if (case, one, REFUSED) not in done]
         failed += run_all(store, left, refuse_copies, jobs)
+    if only in (None, "prices"):
+        left = [one for one in batches if (COIN_CASE, one, PAID) not in done]
+        failed += run_all(store, left, leave_prices_out, jobs)
     output.mkdir(parents=True, exist_ok=True)
     for delta in DELTAS:
         text = table(store, delta, lambda name: name not in CONTROLS)
         (output / f"coverage_{round(100 * delta):02d}.md").write_text(text, encoding="utf-8")
-        wrong = [key for key in beyond(store, delta) if key[0] not in CONTROLS]
+        wrong = [
+            key for key in beyond(store, delta) if key[0] not in CONTROLS and key[1] != COIN_CASE
+        ]
         failed += len(wrong)
         verdict = f"ABOVE THE LIMIT: {wrong}" if wrong else "every certificate is within its limit"
         print(f"delta = {delta}\n\n{text}{verdict}\n")
     refused, accepted = refusals(store)
-    text = table(store, DELTAS[0], CONTROLS.__contains__) + refused
+    coins, wrong_prices = prices(store)
+    text = table(store, DELTAS[0], CONTROLS.__contains__) + coins + refused
     (output / "coverage_controls.md").write_text(text, encoding="utf-8")
     passed = not_detected(store)
     passed += ["audits on rounded training rows"] if accepted else []
+    passed += wrong_prices
     verdict = f"NOT DETECTED: {passed}" if passed else "every control is detected"
     print(f"controls, which must exceed their limit\n\n{text}{verdict}")
     return failed + len(passed)

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
+from motlm import PAPER, LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.baselines import ClusteredLinearClassifier, ClusteredLinearRegressor, LeagueOfExperts
 from motlm.datasets import (
     data_folder,
@@ -142,10 +142,10 @@ def best(candidates: Iterable[tuple[str, BaseEstimator]], parts: Parts) -> Fitte
 
 
 def _estimator(classification: bool) -> Any:
-    """With the paper's loss and prior."""
+    """In the paper's setting."""
     if classification:
-        return partial(LocalMixtureClassifier, loss="zero-one")
-    return partial(LocalMixtureRegressor, prior=Prior())
+        return partial(LocalMixtureClassifier, loss="zero-one", **PAPER)
+    return partial(LocalMixtureRegressor, **PAPER)
 
 
 def _selection(model: Any) -> str:

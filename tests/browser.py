@@ -30,7 +30,10 @@ OPTIONS = (
 
 # Before anything of the page: what it may not do.
 LISTENER = """<script nonce="NONCE">
-  window.found = { violations: [], alerts: 0 };
+  window.found = { violations: [], alerts: 0, errors: [] };
+  addEventListener("error", (event) => found.errors.push(String(event.message)));
+  addEventListener("unhandledrejection", (event) => found.errors.push(String(event.reason)));
+  console.error = (...parts) => found.errors.push(parts.join(" "));
   document.addEventListener("securitypolicyviolation", (event) =>
     found.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
   window.alert = () => { found.alerts += 1; };
@@ -82,6 +85,7 @@ def open_pages(
     for one in found.values():
         assert not one["violations"], one["violations"]
         assert one["alerts"] == 0
+        assert not (charts and one["errors"]), one["errors"]  # it misses the library else
         assert not (isinstance(one["out"], dict) and "error" in one["out"]), one["out"]
     return [found[k]["out"] for k in range(len(scripts))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -11,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 from motlm.geometry import Geometry
 from motlm.losses import Log, Loss, ZeroOne
-from motlm.posterior import Posterior
+from motlm.posterior import Layout, Posterior
 from motlm.rows import Rows
 
 
@@ -30,6 +31,53 @@ def random_posterior(
         intercept=rng.normal(size=(n + 1, *scores)),
         intercept_scale=rng.uniform(0.1, 1.0, size=n + 1),
     )
+
+
+def random_weights(rng: np.random.Generator, n: int, d: int, most: int = 3) -> np.ndarray:
+    """(n, d): of columns in squared distances, in a few columns each, with geometric means of 1."""
+    weight = np.zeros((n, d))
+    for one in weight:
+        own = rng.choice(d, size=rng.integers(1, min(most, d) + 1), replace=False)
+        free = rng.normal(size=len(own))
+        one[own] = np.exp(free - free.mean())
+    return weight
+
+
+def random_localities(
+    rng: np.random.Generator, n: int, d: int, geometry: Geometry, scores: tuple[int, ...] = ()
+) -> Posterior:
+    """In a few columns each, with the corrections of the geometry: "own", "all" or "none"."""
+    plain = random_posterior(rng, n, d, geometry, scores)
+    weight = random_weights(rng, n, d)
+    corrected = (weight > 0).astype(float) if geometry.corrections == "own" else np.ones((n, d))
+    own = corrected.reshape(n, *(1,) * len(scores), d)
+    coef = np.concatenate([np.where(own > 0, plain.coef[:-1], plain.coef[-1:]), plain.coef[-1:]])
+    layout = Layout(weight, corrected, geometry.corrections != "none")
+    return replace(plain, coef=coef, layout=layout)
+
+
+def draw_models(q: Posterior, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and intercepts of all models, drawn from a posterior: of corrections those of the
+    exterior one plus what they change.
+    """
+    wide = (-1, *(1,) * (q.coef.ndim - 1))
+    coef = q.coef_scale.reshape(wide) * rng.standard_normal(q.coef.shape)
+    intercept = q.intercept_scale.reshape(wide[:-1]) * rng.standard_normal(q.intercept.shape)
+    if q.pooled:
+        coef[:-1] *= q.layout.corrected.reshape(q.n_localities, *wide[2:], q.coef.shape[-1])
+        coef[:-1] += coef[-1]
+        intercept[:-1] += intercept[-1]
+    return q.coef + coef, q.intercept + intercept
+
+
+def draw_members(q: Posterior, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(n_rows, n_localities): which localities, drawn from a posterior, hold each row."""
+    radius = rng.gamma(q.radius_shape, 1 / q.radius_rate)
+    looks = q.column_weight > 0
+    spread = q.center_scale[:, None] / np.sqrt(np.where(looks, q.column_weight, 1.0))
+    center = q.center + spread * rng.standard_normal(q.center.shape)
+    squared = (q.column_weight * (X[:, None] - center) ** 2).sum(axis=2)
+    return squared <= radius**2
 
 
 def random_rows(

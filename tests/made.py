@@ -36,12 +36,39 @@ def with_localities(model: Any, points: Any, radius: Any, rng: np.random.Generat
         given[:, counted] = points[:, counted] / units.inverse_scale[counted]
         given[:, counted] += units.center[counted]
         changes |= {"points": points * inputs.varies, "given": given}
+        if mixture.geometry.weights is not None:
+            changes["weights"] = np.repeat(mixture.geometry.weights[:1], n, axis=0)
     return with_mixture(
         model,
         posterior=posterior,
         geometry=replace(mixture.geometry, **changes),
         provenance=replace(mixture.provenance, n_rows=(1,) * (n + 1), points=tuple(range(n))),
     )
+
+
+def with_columns(
+    model: Any, weights: Any, points: Any, radius: Any, rng: np.random.Generator
+) -> Any:
+    """The estimator with localities in the encoded columns that have weights, at these standardized
+    points, with other corrections: in those columns, or in all.
+    """
+    made = with_localities(model, points, radius, rng)
+    mixture, weights = made.mixture_, np.asarray(weights, dtype=float)
+    geometry, posterior = mixture.geometry, mixture.posterior
+    seen = weights[:, mixture.inputs.varies]
+    corrected = (seen > 0).astype(float) if geometry.corrections == "own" else np.ones(seen.shape)
+    flags = corrected[:, None] if posterior.coef.ndim > 2 else corrected
+    local, exterior = posterior.coef[:-1], posterior.coef[-1:]
+    if geometry.learned:
+        posterior = replace(posterior, center=np.where(seen > 0, posterior.center, 0.0))
+    else:
+        geometry = replace(geometry, weights=weights)
+    posterior = replace(
+        posterior,
+        coef=np.concatenate([np.where(flags > 0, local, exterior), exterior]),
+        layout=replace(posterior.layout, column_weight=seen, corrected=corrected),
+    )
+    return with_mixture(made, posterior=posterior, geometry=geometry)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,5 +102,5 @@ def place_at(model: Any, places: tuple[Locus, ...], rng: np.random.Generator) ->
         point[locus.columns] = locus.center
     made = with_localities(model, points, [one.radius for one in places], rng)
     given = made.mixture_.geometry
-    geometry = Described(given.given, given.metric, given.points, given.radius, places)
+    geometry = Described(given.given, given.metric, given.points, given.radius, places=places)
     return with_mixture(made, geometry=geometry)

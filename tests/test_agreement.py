@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import in_browser, open_pages
-from made import place_at, with_localities, with_mixture
+from made import place_at, with_columns, with_localities, with_mixture
 from scipy.special import expit, softmax
 from sklearn.datasets import load_iris, load_wine
 
@@ -25,7 +25,9 @@ from motlm.exports import ExportError, to_onnx, to_python, to_sql
 from motlm.geometry import Locus
 from motlm.report import render
 
+BALLS = {"locality_features": "ball", "corrections": "none"}
 QUICK = {"inverse_temperature": 8.0, "n_starts": 1, "random_state": 0}
+QUICK_BALLS = {**QUICK, **BALLS}
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "classifier": LocalMixtureClassifier,
     "several": LocalMixtureClassifier,
@@ -92,7 +94,7 @@ def numeric(kind: str, overlap: str, metric: str | None, n: int = 3, column: Any
     X, y = rows_of(kind)
     if column is not None:
         X = np.column_stack([X[:, 0], np.full(len(X), column), X[:, 1]])
-    options: dict[str, Any] = {"overlap": overlap, **QUICK}
+    options: dict[str, Any] = {"overlap": overlap, **QUICK_BALLS}
     if metric is None:
         options |= {"n_localities": 1}
     else:
@@ -108,13 +110,13 @@ def numeric(kind: str, overlap: str, metric: str | None, n: int = 3, column: Any
 def one_model(kind: str) -> Case:
     """n = 0."""
     X, y = rows_of(kind)
-    return Case(fit(ESTIMATORS[kind](0, **QUICK), X, y), X, y, X[:100], {})
+    return Case(fit(ESTIMATORS[kind](0, **QUICK_BALLS), X, y), X, y, X[:100], {})
 
 
 def constant() -> Case:
     """Nothing varies: one answer for all rows."""
     X, y = np.full((60, 2), 3.0), np.random.default_rng(0).normal(size=60)
-    model = fit(LocalMixtureRegressor(0, **QUICK), X, y)
+    model = fit(LocalMixtureRegressor(0, **QUICK_BALLS), X, y)
     return Case(model, X, y, np.random.default_rng(1).normal(size=(5, 2)), {})
 
 
@@ -123,7 +125,7 @@ def one_column(kind: str) -> Case:
     rng = np.random.default_rng(0)
     X = rng.normal(3.0, 0.7, size=(300, 1))
     y = target_of(kind, np.sin(X[:, 0]))
-    model = fit(ESTIMATORS[kind](points_of_interest=[[3.0]], **QUICK), X, y)
+    model = fit(ESTIMATORS[kind](points_of_interest=[[3.0]], **QUICK_BALLS), X, y)
     made = with_localities(model, np.array([[-0.3], [0.5]]), [0.5, 0.9], rng)
     return Case(made, X, y, X[:100], {})
 
@@ -141,7 +143,12 @@ def categories(kind: str, unknown: str, overlap: str = "nearest") -> Case:
         }
     )
     score = X.iloc[:, 0] + (X["it's"] == "z") - 0.1 * X["k"]
-    options = {"points_of_interest": X[:1], "handle_unknown": unknown, "overlap": overlap, **QUICK}
+    options = {
+        "points_of_interest": X[:1],
+        "handle_unknown": unknown,
+        "overlap": overlap,
+        **QUICK_BALLS,
+    }
     y = np.where(score > 0.3, "o'k", "no") if kind == "classifier" else target_of(kind, score)
     model = fit(ESTIMATORS[kind](**options), X, y)
     points = 0.7 * rng.normal(size=(3, len(model.mixture_.inputs.varies)))
@@ -153,11 +160,64 @@ def categories(kind: str, unknown: str, overlap: str = "nearest") -> Case:
     return Case(model, X, y, rows, {"onnx": TEXT})
 
 
+def table_of(n: int = 300) -> tuple[pd.DataFrame, Any]:
+    """Five encoded columns that vary: two numbers, two of three levels and one of two levels."""
+    rng = np.random.default_rng(6)
+    X = pd.DataFrame(
+        {
+            "age": rng.uniform(18, 80, n),
+            'a "quoted" name': rng.normal(90, 25, n),
+            "it's": rng.choice(["x'y", "z", "ü"], n),
+            "same": 2.0,
+            "fuel": rng.choice(["gas", "diesel"], n),
+        }
+    )
+    young = (np.abs(X["age"] - 30) < 13) & (X.iloc[:, 1] > 75)
+    score = np.where(young, 1.2, -0.6) + 0.5 * (X["it's"] == "z") + 0.01 * (X.iloc[:, 1] - 90)
+    return X, score + 0.2 * rng.normal(size=n)
+
+
+def in_columns(kind: str, overlap: str, weights: Any, **options: Any) -> Case:
+    """Localities in the columns of `table_of` that have weights; of numbers alone where `weights`
+    has two columns. At given points, or learned.
+    """
+    rng = np.random.default_rng(7)
+    X, score = table_of()
+    weights, refused = np.array(weights, dtype=float), {"onnx": TEXT}
+    if weights.shape[1] == 2:
+        X, refused = X.iloc[:, :2].to_numpy(), {}
+    else:  # the constant column is in the fifth place
+        weights = np.insert(weights, 4, 0.0, axis=1)
+    y = np.where(score > 0.2, 1, 0) if kind == "classifier" else target_of(kind, score)
+    if "n_localities" not in options:
+        options["points_of_interest"] = X[:1]
+    options = {"overlap": overlap, **QUICK, "inverse_temperature": 16.0, **options}
+    model = fit(ESTIMATORS[kind](**options), X, y)
+    points = 0.5 * rng.normal(size=weights.shape)
+    radius = np.linspace(0.9, 1.4, len(weights)) * np.sqrt((weights > 0).sum(axis=1))
+    made = with_columns(model, weights, points, radius, rng)
+    rows = X[:150] if isinstance(X, pd.DataFrame) else X
+    return Case(made, X, y, rows, refused)
+
+
+FEW_COLUMNS = ((2.0, 0.5, 0, 0, 0), (0, 1.0, 0, 0, 0), (0.5, 4.0, 0, 0, 0.5))
+NUMBERS = ((3.0, 1 / 3), (1.0, 0.0), (0.25, 4.0))
+ALL_NUMBERS = ((3.0, 1 / 3), (0.25, 4.0), (1.0, 1.0))
+EVERY = ((2.0, 0.5, 1.0, 0.5, 2.0), (0.5, 2.0, 2.0, 0.5, 1.0), (1.0, 1.0, 1.0, 1.0, 1.0))
+LEVELS = ((0, 0, 1.0, 1.0, 0), (2.0, 0, 0.5, 1.0, 0), (4.0, 0, 0, 0, 0.25))
+ONE = {"n_localities": 1}
+NAMED = {"locality_columns": ["age", 'a "quoted" name', "fuel"]}
+WIDTHS = {**NAMED, "locality_widths": [10.0, 20.0, 1.0]}
+OF_LEVELS = {"locality_columns": ["it's", "age", "fuel"]}
+
+
 def flowers(n: int, overlap: str) -> Case:
     """Labels that are numbers, but not 0, 1, 2."""
     X, y = load_iris(return_X_y=True)
     y, rng = np.array([-4, 10, 70])[y], np.random.default_rng(2)
-    model = fit(LocalMixtureClassifier(points_of_interest=X[:1], overlap=overlap, **QUICK), X, y)
+    model = fit(
+        LocalMixtureClassifier(points_of_interest=X[:1], overlap=overlap, **QUICK_BALLS), X, y
+    )
     model = with_localities(model, 0.8 * rng.normal(size=(n, 4)), np.linspace(1.8, 1.4, n), rng)
     rows = np.concatenate([X, X + 0.5 * rng.normal(size=X.shape)])
     return Case(model, X, y, rows, {})
@@ -167,7 +227,7 @@ def wines(loss: str, n: int) -> Case:
     """13 columns of very different units."""
     X, y = load_wine(return_X_y=True)
     rng = np.random.default_rng(4)
-    model = fit(LocalMixtureClassifier(min(n, 1), loss=loss, **QUICK), X, LABELS[y])
+    model = fit(LocalMixtureClassifier(min(n, 1), loss=loss, **QUICK_BALLS), X, LABELS[y])
     if n:
         model = with_localities(model, 0.3 * rng.normal(size=(n, 13)), [2.8, 3.1, 3.3][:n], rng)
     return Case(model, X, LABELS[y], X, {})
@@ -180,7 +240,9 @@ def many_labels(overlap: str) -> Case:
     score = X[:, 0] + 0.3 * rng.normal(size=400)
     y = 2.5 * np.digitize(score, np.quantile(score, np.linspace(0.1, 0.9, 9))) - 5.0
     y = y.astype(int)
-    model = fit(LocalMixtureClassifier(points_of_interest=X[:1], overlap=overlap, **QUICK), X, y)
+    model = fit(
+        LocalMixtureClassifier(points_of_interest=X[:1], overlap=overlap, **QUICK_BALLS), X, y
+    )
     points = 0.5 * rng.normal(size=(3, 3))
     return Case(with_localities(model, points, [0.9, 1.3, 1.6], rng), X, y, X, {})
 
@@ -191,7 +253,7 @@ def of_loci(kind: str, overlap: str, *places: Locus) -> Case:
     X = rng.normal(size=(300, 4)) * [1.0, 3.0, 0.2, 1.0] + [0.0, 5.0, 0.0, 1.0]
     y = X[:, 0] * X[:, 3] + 0.1 * X[:, 1]
     y = np.where(y > np.median(y), 1, 0) if kind == "classifier" else target_of(kind, y)
-    model = fit(ESTIMATORS[kind](points_of_interest=X[:1], overlap=overlap, **QUICK), X, y)
+    model = fit(ESTIMATORS[kind](points_of_interest=X[:1], overlap=overlap, **QUICK_BALLS), X, y)
     refused = {}
     if any(locus.norm == "chebyshev" for locus in places):
         refused = {"sqlite": MAXIMUM, "duckdb": MAXIMUM}
@@ -218,7 +280,47 @@ MIXED = (
     locus("euclidean", [2], 0.8),
 )
 
+IN_COLUMNS: dict[str, Callable[[], Case]] = {
+    "columns": lambda: in_columns("regressor", "nearest", NUMBERS, **ONE, locality_features=2),
+    "columns, classifier": lambda: in_columns("classifier", "mean", NUMBERS, **ONE),
+    "columns, several": lambda: in_columns("several", "nearest", NUMBERS, **ONE),
+    "columns, rate": lambda: in_columns("rate", "mean", NUMBERS, **ONE),
+    "all columns": lambda: in_columns(
+        "regressor", "mean", ALL_NUMBERS, **ONE, locality_features="all", corrections="all"
+    ),
+    "all columns, several": lambda: in_columns(
+        "several", "mean", ALL_NUMBERS, **ONE, locality_features="all"
+    ),
+    "all columns, independent": lambda: in_columns(
+        "rate", "nearest", ALL_NUMBERS, **ONE, locality_features="all", corrections="none"
+    ),
+    "columns, given": lambda: in_columns("regressor", "nearest", ALL_NUMBERS),
+    "columns, given, several": lambda: in_columns("several", "mean", ALL_NUMBERS),
+    "columns, given widths": lambda: in_columns(
+        "classifier", "nearest", NUMBERS, locality_columns=[0, 1], locality_widths=[10.0, 9.0]
+    ),
+    "columns, given one": lambda: in_columns(
+        "rate", "mean", ((1.0, 0.0), (1.0, 0.0)), locality_columns=0
+    ),
+    "columns of a table": lambda: in_columns("regressor", "mean", FEW_COLUMNS, **ONE),
+    "columns of a table, several": lambda: in_columns("several", "nearest", FEW_COLUMNS, **ONE),
+    "columns of a table, all": lambda: in_columns(
+        "classifier", "mean", EVERY, **ONE, locality_features="all", **OF_LEVELS
+    ),
+    "columns of a table, given": lambda: in_columns("rate", "nearest", EVERY),
+    "columns of a table, given, named": lambda: in_columns("several", "mean", FEW_COLUMNS, **NAMED),
+    "columns of a table, given widths": lambda: in_columns(
+        "regressor", "nearest", FEW_COLUMNS, **WIDTHS
+    ),
+    "levels": lambda: in_columns("several", "nearest", LEVELS, **ONE, **OF_LEVELS),
+    "levels, given": lambda: in_columns("rate, gamma", "mean", LEVELS, **OF_LEVELS),
+    "levels, given widths": lambda: in_columns(
+        "classifier", "nearest", LEVELS, **OF_LEVELS, locality_widths=[1.0, 10.0, 2.0]
+    ),
+}
+
 CASES: dict[str, Callable[[], Case]] = {
+    **IN_COLUMNS,
     "classifier nearest euclidean": lambda: numeric("classifier", "nearest", "euclidean"),
     "classifier mean manhattan": lambda: numeric("classifier", "mean", "manhattan"),
     "classifier nearest chebyshev": lambda: numeric("classifier", "nearest", "chebyshev"),
@@ -379,6 +481,53 @@ def test_exports_answer_as_predict_does(name: str, language: str) -> None:
         agree(LANGUAGES[language](case), case)
 
 
+AS_FITTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "few columns": ("regressor", {"n_localities": 2}),
+    "intervals": ("classifier", {"n_localities": 2, "locality_features": 1}),
+    "all columns": ("several", {"n_localities": 2, "locality_features": "all"}),
+    "independent": ("rate", {"n_localities": 2, "corrections": "none", "overlap": "mean"}),
+    "levels": ("several", {"n_localities": 2, "locality_columns": "it's"}),
+    "given": ("several", {"points_of_interest": 2}),
+    "given, named": ("rate", {"points_of_interest": 2, **NAMED, "overlap": "mean"}),
+    "given, widths": ("classifier", {"points_of_interest": 2, **WIDTHS}),
+    "given, level": ("regressor", {"points_of_interest": 2, "locality_columns": ["fuel"]}),
+    "rows": ("regressor", {"n_localities": 2, "centers": "rows"}),
+    "rows, all columns": ("rate", {"centers": "rows", "locality_features": "all"}),
+    "rows, gower": ("several", {"n_localities": 2, "centers": "rows", "metric": "gower"}),
+    "rows, manhattan": ("regressor", {"centers": "rows", "metric": "manhattan"}),
+}
+
+
+@cache
+def as_fitted(name: str) -> Case:
+    kind, options = AS_FITTED[name]
+    X, score = table_of()
+    y = np.where(score > 0.2, "o'k", "no") if kind == "classifier" else target_of(kind, score)
+    if "points_of_interest" in options:
+        options = {**options, "points_of_interest": X[: options["points_of_interest"]]}
+    model = fit(ESTIMATORS[kind](**QUICK, **options), X, y)
+    return Case(model, X, y, X, {"onnx": TEXT})
+
+
+@pytest.mark.parametrize("language", [one for one in LANGUAGES if one != "onnx"])
+@pytest.mark.parametrize("name", AS_FITTED)
+def test_exports_of_models_as_they_are_fitted(name: str, language: str) -> None:
+    case = as_fitted(name)
+    assert case.model.localities_
+    agree(LANGUAGES[language](case), case)
+
+
+@pytest.mark.parametrize("name", IN_COLUMNS)
+def test_exports_look_at_few_columns(name: str) -> None:
+    """A locality in a column takes one term of a distance, whatever the table has."""
+    mixture = case_of(name).model.mixture_
+    loci, weights = mixture.routine().loci, mixture.posterior.column_weight
+    place = np.flatnonzero(mixture.inputs.varies)
+    for locus, weight in zip(loci, weights, strict=True):
+        np.testing.assert_array_equal(locus.columns, place[weight > 0])
+        np.testing.assert_array_equal(locus.weight, weight[weight > 0])
+
+
 OF_NUMBERS = ("classifier", "several", "iris", "wine", "ten labels")
 SCORED = [name for name in CASES if name.startswith(OF_NUMBERS) and "categories" not in name]
 
@@ -405,7 +554,7 @@ def with_ties(overlap: str) -> tuple[Case, Any]:
     """Small whole numbers, of which all sums are exact, and the largest scores."""
     rng = np.random.default_rng(0)
     y = rng.permutation(np.arange(len(GRID)) % 4)
-    options = {"standardize": False, "overlap": overlap, **QUICK}
+    options = {"standardize": False, "overlap": overlap, **QUICK_BALLS}
     model = fit(LocalMixtureClassifier(points_of_interest=[[-1.0, 0.0]], **options), GRID, y)
     points = np.array([[-1.0, 0.0], [1.0, 0.0]])
     model = with_localities(model, points, [1.5, 1.5], rng)
@@ -436,13 +585,16 @@ def test_of_equal_scores_the_first_label(overlap: str, language: str) -> None:
 def test_the_page_answers_as_predict_does(tmp_path: Path) -> None:
     """All models in one run of the browser."""
     scripts = []
-    for k, name in enumerate(CASES):
-        case = case_of(name)
-        page = render(case.model, case.X, case.y, tmp_path / f"report-{k}.html")
+    cases = [*map(case_of, CASES), *map(as_fitted, AS_FITTED)]
+    for k, case in enumerate(cases):
+        # a page that may not show rows does not hold centers that are rows, nor predict
+        shown = case.model.centers == "rows"
+        place = tmp_path / f"report-{k}.html"
+        page = render(case.model, case.X, case.y, place, include_rows=shown)
         rows = json.dumps(case.table.to_dict("records"))
         scripts.append((page, f"return {rows}.map((row) => motlm.evaluate(row).prediction);"))
-    for name, found in zip(CASES, open_pages(scripts, tmp_path), strict=True):
-        agree(found, case_of(name))
+    for case, found in zip(cases, open_pages(scripts, tmp_path), strict=True):
+        agree(found, case)
 
 
 def test_a_mixture_is_exported_like_its_estimator() -> None:

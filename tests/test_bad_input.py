@@ -10,6 +10,7 @@ import pytest
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.datasets import make_clf_case2
+from motlm.errors import InputError
 
 BOTH = pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
 QUICK = {"n_localities": 1, "inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
@@ -244,8 +245,8 @@ def test_metric_not_allowed(Estimator, rows) -> None:
     with pytest.raises(
         ValueError,
         match=(
-            "metric='manhattan' needs points_of_interest: learned points support the Euclidean"
-            " metric only"
+            "metric='manhattan' needs points_of_interest, or centers='rows': free centers support"
+            " the Euclidean metric only"
         ),
     ):
         fit(Estimator, X, y, metric="manhattan")
@@ -278,6 +279,24 @@ def test_inverse_temperature_not_positive(Estimator, value, rows) -> None:
         ("validation_fraction", 1.0, "validation_fraction must lie between 0 and 1"),
         ("prior", "flat", "prior must be None or a motlm.Prior; got str"),
         ("handle_unknown", "drop", "handle_unknown must be one of 'warn', 'ignore', 'error'"),
+        ("corrections", "some", "corrections must be one of 'auto', 'own', 'all', 'none'; got"),
+        ("corrections", None, "corrections must be one of 'auto', 'own', 'all', 'none'; got None"),
+        ("corrections", np.ones(2), "corrections must be one of 'auto', 'own', 'all', 'none'"),
+        ("centers", "row", "centers must be one of 'free', 'rows'; got 'row'"),
+        ("centers", ["rows"], "centers must be one of 'free', 'rows'"),
+        ("locality_widths", "same", "locality_widths must be 'learned', 'equal' or a number for"),
+        ("locality_widths", None, "locality_widths in numbers are for points_of_interest"),
+        ("locality_widths", [1.0, 2.0], "locality_widths in numbers are for points_of_interest"),
+        ("locality_columns", [], "locality_columns names no column"),
+        ("locality_columns", "x7", "locality_columns has 'x7', which is not a column of X; its"),
+        ("locality_columns", ["x0", "X1"], "locality_columns has 'X1', which is not a column of X"),
+        ("locality_columns", [2], "locality_columns has 2, which is not a column of X"),
+        ("locality_columns", [-1], "locality_columns has -1, which is not a column of X"),
+        ("locality_columns", True, "locality_columns has True, which is not a column of X"),
+        ("locality_columns", ["x0", "x1", "x0"], "locality_columns names 'x0' twice"),
+        ("locality_columns", [1, "x1"], "locality_columns names 'x1' twice"),
+        ("locality_columns", 1.5, "locality_columns must be a list of names, or numbers"),
+        ("locality_columns", [1.5], "locality_columns has 1.5, which is not a column of X"),
     ],
 )
 def test_parameters(Estimator, parameter: str, value, message: str, rows) -> None:
@@ -285,6 +304,83 @@ def test_parameters(Estimator, parameter: str, value, message: str, rows) -> Non
         fit(Estimator, *rows, **{parameter: value})
     with pytest.raises(ValueError, match="coef_scale must be one of"):
         fit(LocalMixtureClassifier, *rows, coef_scale="fixed")
+
+
+@BOTH
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, None, "two", "Ball", [1], np.nan, 10**30])
+def test_locality_features_not_a_number_of_columns(Estimator, value, rows) -> None:
+    with pytest.raises(ValueError, match="locality_features must be 'auto', 'all', 'ball' or a"):
+        fit(Estimator, *rows, locality_features=value)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"locality_widths": [1.0]}, "a positive number for each of the 2 columns"),
+        ({"locality_widths": 3.0}, "a positive number for each of the 2 columns"),
+        ({"locality_widths": [1.0, -2.0]}, r"a positive number .*; got \[1.0, -2.0\]"),
+        ({"locality_widths": [1.0, 0]}, "a positive number for each"),
+        ({"locality_widths": [1.0, np.nan]}, "a positive number for each"),
+        ({"locality_widths": [1.0, np.inf]}, "a positive number for each"),
+        ({"locality_widths": [True, 1]}, "a positive number for each"),
+        ({"locality_widths": ["1", "2"]}, "a positive number for each"),
+        ({"locality_widths": None}, "a positive number for each"),
+        ({"locality_widths": {"age": 1.0}}, "a positive number for each"),
+        (
+            {"locality_widths": {"age": 1.0, "Power": 2}},
+            "locality_widths has 'Power', which is not",
+        ),
+        (
+            {"locality_widths": {"age": 1.0, "power": 2.0, "km": 3.0}},
+            "locality_widths has 'km', which is not one of locality_columns",
+        ),
+        ({"locality_columns": None, "locality_widths": [1.0, 2.0]}, "locality_widths are of the"),
+        ({"metric": "manhattan"}, "locality_columns are for the Euclidean metric; got metric='man"),
+        ({"metric": "manhattan", "points_of_interest": None}, "needs points_of_interest"),
+        (
+            {"metric": "manhattan", "points_of_interest": None, "centers": "rows"},
+            "are of the Euclidean metric; got them with metric='manhattan'",
+        ),
+        ({"centers": "rows"}, "centers='rows' is for points of interest that are found"),
+        ({"solver": "nadam"}, r"solver='nadam' is of the paper's setting, .*\['age', 'power'\]"),
+    ],
+)
+def test_columns_and_widths_of_points_that_are_given(
+    Estimator, changes: dict, message: str, rows
+) -> None:
+    X, y = rows
+    table = pd.DataFrame({"age": X[:, 0], "power": X[:, 1], "km": X.sum(axis=1)})
+    given = {"points_of_interest": [[0.0, 0.0, 0.0]], "locality_columns": ["age", "power"]}
+    fit(Estimator, table, y, **given, locality_widths={"power": 2, "age": 1.0})
+    with pytest.raises(InputError, match=message):
+        fit(Estimator, table, y, **(given | changes))
+
+
+@pytest.mark.parametrize(
+    "paper", [{"solver": "nadam"}, {"coef_scale": "unit"}, {"combine": "any"}], ids=str
+)
+def test_the_papers_setting_has_no_corrections(paper: dict, rows) -> None:
+    [(name, value)] = paper.items()
+    for kind in ("own", "all"):
+        with pytest.raises(InputError, match=f"{name}='{value}' is of the paper's setting"):
+            fit(LocalMixtureClassifier, *rows, loss="zero-one", corrections=kind, **paper)
+    if name == "solver":
+        for other in ({"locality_features": 2}, {"locality_features": "all"}, {"centers": "rows"}):
+            with pytest.raises(InputError, match="is of the paper's setting"):
+                fit(LocalMixtureClassifier, *rows, loss="zero-one", **other, **paper)
+
+
+def test_columns_that_are_constant(rows) -> None:
+    X, y = rows
+    table = pd.DataFrame({"age": X[:, 0], "power": X[:, 1], "same": 1.0})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="constant in all training rows")
+        with pytest.raises(InputError, match="all columns that locality_columns names are const"):
+            fit(LocalMixtureRegressor, table, y, locality_columns="same")
+        model = fit(LocalMixtureRegressor, table, y, locality_columns=["same", "age"])
+    for locality in model.localities_:
+        assert np.isfinite(locality.half_width).tolist() == [True, False, False]
 
 
 @BOTH

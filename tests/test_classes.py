@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import name_of, random_posterior, random_rows
+from helpers import draw_members, draw_models, name_of, random_posterior, random_rows
 from made import with_localities, with_mixture
 from scipy.special import softmax
 from sklearn.base import clone
@@ -292,10 +292,8 @@ def drawn_risk(model: Any, X: np.ndarray, codes: np.ndarray, draws: int) -> list
     q, rng, losses = model.posterior_, np.random.default_rng(5), []
     own = np.arange(q.coef.shape[1]) == codes[:, None]
     for _ in range(draws):
-        radius = rng.gamma(q.radius_shape, 1 / q.radius_rate)
-        inside = np.linalg.norm(X[:, None] - q.center, axis=2) <= radius
-        v = q.coef + q.coef_scale[:, None, None] * rng.standard_normal(q.coef.shape)
-        b = q.intercept + q.intercept_scale[:, None] * rng.standard_normal(q.intercept.shape)
+        inside = draw_members(q, X, rng)
+        v, b = draw_models(q, rng)
         scores = np.einsum("rj,ikj->irk", X, v) + b[:, None]
         if model.loss == "log":
             each = np.log(np.exp(scores).sum(axis=2)) - (scores * own).sum(axis=2)

@@ -7,6 +7,7 @@ import inspect
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -380,6 +381,94 @@ def test_columns_that_are_remarked(tmp_path: Path) -> None:
     assert "nothing was saved: --model" in shown
 
 
+def test_options_of_localities_reach_the_model(folder: Path, tmp_path: Path) -> None:
+    base = ["fit", folder / "data.csv", *ROLES, *FAST, "--model", tmp_path / "m.json", "--force"]
+    run(*base)
+    python = library.LocalMixtureClassifier()
+    names = ("locality_features", "locality_columns", "locality_widths", "corrections", "centers")
+    fitted = library.load(tmp_path / "m.json")
+    assert [getattr(fitted, name) for name in names] == [getattr(python, name) for name in names]
+    own = ["--locality-columns", "age", "--locality-columns", "income, owner"]
+    own += ["--locality-features", "2", "--locality-widths", "equal", "--corrections", "all"]
+    run(*base, *own)
+    fitted = library.load(tmp_path / "m.json")
+    assert [getattr(fitted, name) for name in names] == [
+        2,
+        ["age", "income", "owner"],
+        "equal",
+        "all",
+        "free",
+    ]
+    weight = fitted.mixture_.posterior.layout.column_weight
+    assert ((weight == 0) | (weight == 1)).all()
+    assert weight.sum(axis=1).max() <= 2
+    run(*base, "--locality-features", "all", "--centers", "rows")
+    fitted = library.load(tmp_path / "m.json")
+    assert (fitted.locality_features, fitted.centers) == ("all", "rows")
+
+
+def test_widths_in_numbers(folder: Path, tmp_path: Path) -> None:
+    """By the order of the columns, or by name."""
+    columns = ["age", "income", "region", "owner"]
+    clients()[columns][:1].to_csv(tmp_path / "points.csv", index=False)
+    base = ["fit", folder / "data.csv", *ROLES, *FAST, "--points", tmp_path / "points.csv"]
+    base += ["--locality-columns", "age,income", "--model", tmp_path / "m.json", "--force"]
+    widths = []
+    for text in ("12,0.5", "income=0.5, age=12"):
+        shown = run(*base, "--locality-widths", text).stdout
+        [locality] = library.load(tmp_path / "m.json").localities_
+        widths.append(locality.half_width)
+        assert locality.half_width[0] / locality.half_width[1] == pytest.approx(24.0)
+        assert np.isinf(locality.half_width[2:]).all()
+        assert shown.startswith(f"locality 0 (case 0), {locality.where}: ")
+    np.testing.assert_array_equal(*widths)
+
+
+def test_json_has_sentences_and_corrections(folder: Path) -> None:
+    base = ["fit", folder / "data.csv", *ROLES, "--localities", "1", "--time-limit", "20s"]
+    local, exterior = json.loads(run(*base, "--json").stdout)["explanation"]["regions"]
+    assert len(local["where"].split()) <= 18
+    assert local["correction"].startswith("as everywhere, except: ")
+    assert local["differences"][0]["column"] is None
+    assert local["formula"] != exterior["formula"]
+    assert exterior["where"] == "all other rows"
+    assert exterior["correction"] == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--locality-features", "0"], "'0' is neither auto, all or ball, nor a whole number from"),
+        (["--locality-features", "two"], "'two' is neither auto"),
+        (["--locality-columns", "wealth"], "--locality-columns 'wealth' is not a column"),
+        (
+            ["--locality-columns", "loss"],
+            "'loss' is not a column of the model; its columns are age",
+        ),
+        (["--locality-columns", "default"], "'default' is not a column of the model"),
+        (
+            ["--locality-widths", "wide"],
+            "'wide' is neither learned nor equal, nor positive numbers",
+        ),
+        (["--locality-widths", "1,-2"], "nor positive numbers such as 5,20"),
+        (["--locality-widths", "1,age=2"], "nor positive numbers such as 5,20"),
+        (["--locality-widths", "nan"], "nor positive numbers such as 5,20"),
+        (["--locality-widths", "age=1,age=2"], "has two widths of one column"),
+        (["--locality-widths", "5"], "give --points and --locality-columns too"),
+        (["--corrections", "some"], "'some' is not one of 'auto', 'own', 'all', 'none'"),
+        (["--centers", "cases"], "'cases' is not one of 'free', 'rows'"),
+        (["--centers", "rows", "--points", "p.csv"], "are two kinds of centers"),
+        (
+            ["--points", "p.csv", "--locality-columns", "age,income", "--locality-widths", "5"],
+            "one number for each of --locality-columns, age, income",
+        ),
+    ],
+)
+def test_mistakes_about_localities(folder: Path, options: list[str], message: str) -> None:
+    result = run("fit", folder / "data.csv", *ROLES, *options, code=2)
+    assert message in result.stderr.splitlines()[-1]
+
+
 def test_summary_in_sentences(folder: Path, tmp_path: Path) -> None:
     base = ["fit", folder / "data.csv", *ROLES, "--time-limit", "20s"]
     shown = run(
@@ -387,16 +476,24 @@ def test_summary_in_sentences(folder: Path, tmp_path: Path) -> None:
     ).stdout
     assert "a positive score means yes, a negative one no" in shown
     assert "    score = " in shown
-    assert " about " in shown or " = north in " in shown or " = south in " in shown
+    assert "\n    as everywhere, except: " in shown
+    [first] = [line for line in shown.splitlines() if line.startswith("locality 0, ")]
+    assert re.search(r" (above|up to|\d+ to|north|south|yes|no)\b", first)
+    assert len(first.split()) <= 25
+    full = run(*base, "--localities", "1", "--full-formulas").stdout
+    assert full.count("    score = ") == 2
+    assert "as everywhere" not in full
     assert "on at most" in shown
     assert "of clients of 2027" in shown
     clients()[["age", "income", "region", "owner"]][:1].to_csv(tmp_path / "points.csv", index=False)
     one = clients().iloc[0]
     shown = run(*base, "--points", tmp_path / "points.csv").stdout
-    assert (
-        f"around the typical case age = {one['age']:.4g}, income = {one['income']:.4g}, region ="
-        f" {one['region']}" in shown
-    )
+    assert re.search(r"^locality 0 \(case 0\), (?!within)", shown)
+    shown = run(*base, "--points", tmp_path / "points.csv", "--locality-features", "ball").stdout
+    case = f"age={one['age']:.4g}, income={one['income']:.4g}, region={one['region']}"
+    assert f"locality 0 (case 0), around {case}, " in shown
+    shown = run(*base, "--localities", "1", "--loss", "zero-one").stdout
+    assert " about " in shown or " = north in " in shown or " = south in " in shown
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
     table.assign(y=np.where(table["a"] > 0, "p", "q")).to_csv(tmp_path / "line.csv", index=False)
@@ -815,7 +912,7 @@ def test_report_and_certify(folder: Path, tmp_path: Path) -> None:
 def test_demo_and_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = run("demo", "-o", tmp_path / "demo").output
     assert "locality 2" in out
-    assert "% of the rows" in out  # it explains all rows, not only the sealed ones
+    assert "% of 1250 rows" in out  # it explains all rows, not only the sealed ones
     assert (tmp_path / "demo" / "report.html").exists()
     assert (tmp_path / "demo" / "model.json").exists()
     assert "exists" in run("demo", "-o", tmp_path / "demo", code=2).output

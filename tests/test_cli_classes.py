@@ -141,8 +141,11 @@ def test_localities_of_several_classes(tmp_path: Path) -> None:
     pd.DataFrame({"a": [0.0], "b": [0.0]}).to_csv(tmp_path / "points.csv", index=False)
     base = ["fit", tmp_path / "d.csv", "--target", "y", "--model", tmp_path / "m.json"]
     shown = run(*base, "--points", tmp_path / "points.csv").stdout
-    assert "around the typical case a = 0, b = 0" in shown
-    assert shown.count("score of center = ") == 2
+    assert "locality 0 (case 0), a -0." in shown
+    assert shown.count("    score of center = ") == 1
+    assert shown.count("    score of center: as everywhere, except: ") == 1
+    full = run(*base, "--force", "--points", tmp_path / "points.csv", "--full-formulas").stdout
+    assert full.count("    score of center = ") == 2
     found = printed_json("evaluate", tmp_path / "m.json", tmp_path / "d.csv")
     assert found["accuracy"] > 0.85
     out = run("predict", tmp_path / "m.json", tmp_path / "d.csv").stdout

@@ -352,6 +352,9 @@ def test_rates_per_locality() -> None:
     assert [one.name for one in regions] == ["locality 0", "exterior"]
     inside = model.apply(X) == 0
     assert regions[0].actual == pytest.approx(y[inside].sum())
+    assert regions[0].where == model.localities_[0].where
+    assert f"locality 0: {regions[0].where}" in str(found)
+    assert not any(one.where for one in (total, *others) if one is not regions[0])
     assert sum(one.expected for one in regions) == pytest.approx(total.expected)
     assert found.rows_used_for_fitting == 500
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import json
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,10 +21,10 @@ from motlm.certificates import certify
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2
 from motlm.explanations import counterfactual, explain_global, explain_local
 from motlm.explanations._projection import Domain
-from motlm.geometry import GivenCenters, Locus
 from motlm.tables import number
 
 QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+BALLS = {"locality_features": "ball", "corrections": "none"}
 POINTS = [[-1.0, 0.0], [1.0, 0.0]]
 
 
@@ -158,7 +158,15 @@ def test_a_row_in_words(fitted) -> None:
         applies = [one["applies"] for one in row.models]
         assert applies[-1] == (not any(applies[:-1]))
         text = str(row)
-        assert f"decided by {row.decided_by} ({row.reason})" in text
+        if row.where:
+            assert row.where == model.localities_[row.model_used].where
+            assert f"decided by {row.decided_by}, {row.where}; {row.reason}" in text
+        else:
+            assert f"decided by {row.decided_by} ({row.reason})" in text
+        assert [one["where"] for one in row.models] == [
+            *(one.where for one in model.localities_),
+            "",
+        ]
         if row.model_used == n:
             assert row.reason == "no locality contains the row"
             assert "decided by the exterior model (" in text
@@ -401,23 +409,6 @@ def test_fixed_columns_take_room(rng: np.random.Generator) -> None:
             np.testing.assert_allclose(found, expected[free], atol=1e-6)
 
 
-@dataclass(frozen=True, eq=False)
-class FewColumns(GivenCenters):
-    """Each locality looks at some columns, and weighs them."""
-
-    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (n, n_encoded)
-
-    def rows(self, Z, features):
-        gaps = Z[:, None] - self.points
-        return features, np.sqrt((self.weights * gaps**2).sum(axis=2))
-
-    def loci(self, inputs, posterior):
-        return tuple(
-            Locus("euclidean", np.flatnonzero(w), point[w > 0], float(radius), w[w > 0])
-            for w, point, radius in zip(self.weights, self.points, self.radius, strict=True)
-        )
-
-
 @pytest.fixture(scope="module")
 def few_columns() -> tuple[LocalMixtureClassifier, np.ndarray]:
     """Three columns; two localities that look at two of them, with weights, and overlap."""
@@ -425,11 +416,13 @@ def few_columns() -> tuple[LocalMixtureClassifier, np.ndarray]:
     X = rng.normal(size=(400, 3)) * [1.0, 5.0, 2.0]
     y = np.where(X[:, 0] * np.sign(X[:, 1]) + 0.2 * X[:, 2] > 0, 1, -1)
     model = LocalMixtureClassifier(
-        points_of_interest=[[0.0, 4.0, 0.0], [0.5, -4.0, 0.0]], **QUICK
+        points_of_interest=[[0.0, 4.0, 0.0], [0.5, -4.0, 0.0]], **BALLS, **QUICK
     ).fit(X, y)
     old = model.mixture_.geometry
     weights = np.array([[0.5, 2.0, 0.0], [0.0, 1.5, 0.7]])
-    geometry = FewColumns(old.given, old.metric, old.points, np.array([1.3, 1.6]), weights)
+    geometry = replace(
+        old, radius=np.array([1.3, 1.6]), weights=weights, varies=np.ones(3, dtype=bool)
+    )
     return change(model, geometry=geometry), X
 
 
@@ -467,6 +460,52 @@ def test_localities_in_a_few_columns_by_sampling(few_columns, integer, bounds) -
         sample = sample[(sample[:, j] >= low) & (sample[:, j] <= (high or np.inf))]
     found = check_by_sampling(model, X[:40], sample, integer=integer, bounds=bounds)
     assert {("locality 0", True), ("locality 1", True)} <= found
+
+
+@pytest.mark.parametrize(("n_columns", "features"), [(2, 1), (2, 2), (3, 1), (3, 2), (3, "all")])
+@pytest.mark.parametrize("corrections", ["own", "none"])
+def test_learned_intervals_and_ellipses_by_sampling(n_columns, features, corrections) -> None:
+    """A grid over the localities has no row that is nearer than what is exact, and none where it is
+    proved that there is none.
+    """
+    rng, scale = np.random.default_rng(0), np.array([1.0, 5.0, 0.3])[:n_columns]
+    Z = rng.uniform(-2, 2, size=(600, n_columns))
+    slopes = rng.normal(size=(2, n_columns))
+    inside = (Z[:, 0] - 0.3) ** 2 / 0.5 + (Z[:, 1] + 0.2) ** 2 / 1.5 < 1
+    score = np.where(inside, Z @ slopes[0] + 0.3, Z @ slopes[1] - 0.2) + 0.1 * rng.normal(size=600)
+    options = {"locality_features": features, "corrections": corrections}
+    model = LocalMixtureClassifier(2, **options, **QUICK).fit(Z * scale, np.sign(score))
+    line = np.linspace(-3.5, 3.5, 300 if n_columns == 2 else 60)
+    grid = np.stack(np.meshgrid(*[line] * n_columns), -1).reshape(-1, n_columns)
+    found = check_by_sampling(model, (Z * scale)[:40], grid * scale, integer=())
+    dims = model.mixture_.posterior.layout.dims
+    assert dims.max() == (n_columns if features == "all" else min(features, n_columns))
+    assert {("locality 0", True), ("exterior", True)} <= found
+
+
+def test_predictions_of_ellipses_move_to_what_is_wanted() -> None:
+    """In closed form for an interval: the column of the interval stays within it."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, size=(500, 2))
+    y = X[:, 1] + np.where(np.abs(X[:, 0] - 5) < 2, 8 - X[:, 1] + X[:, 0], 0.0)
+    model = LocalMixtureRegressor(1, locality_features=1, **QUICK).fit(X, y)
+    [locality] = model.localities_
+    low, high = (locality.center[0] + sign * locality.half_width[0] for sign in (-1, 1))
+    rows = X[model.apply(X) == 0][:20]
+    for x in rows:
+        one = counterfactual(model, x, target=float(model.predict(x[None])[0] + 0.5))
+        assert one.found
+        assert one.exact
+        assert one.prediction_after == pytest.approx(one.wanted)
+        assert low <= one.after["x0"] <= high
+        gap = np.array(list(one.after.values())) - x
+        scale = model.mixture_.inputs.units.inverse_scale
+        slopes = locality.coef / scale  # of standardized columns; the step is along them, if inside
+        step = 0.5 * slopes / (slopes @ slopes) / scale
+        if low < x[0] + step[0] < high:
+            np.testing.assert_allclose(gap, step, atol=1e-6)
+        else:
+            assert min(abs(one.after["x0"] - low), abs(one.after["x0"] - high)) < 1e-6
 
 
 def test_weights_of_a_metric_by_sampling(few_columns) -> None:
@@ -642,7 +681,9 @@ def test_distances_are_those_of_the_model(metric: str) -> None:
 # -- what a reviewer found -------------------------------------------------------------------------
 
 
-def test_changes_around_other_balls() -> None:
+@pytest.mark.filterwarnings("ignore:lbfgs stopped")
+@pytest.mark.parametrize("options", [BALLS, {}], ids=["balls", "ellipses"])
+def test_changes_around_other_localities(options) -> None:
     """Where the nearest point belongs to another locality, one near by is found: none of many
     sampled rows is much nearer.
     """
@@ -654,6 +695,7 @@ def test_changes_around_other_balls() -> None:
         inverse_temperature=8.0,
         n_starts=2,
         random_state=0,
+        **options,
     )
     model.fit(X, y)
     rng = np.random.default_rng(0)
@@ -804,7 +846,7 @@ def test_digits_of_learned_centers_far_from_zero() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([1.7e12 + 10 * rng.normal(size=300), rng.normal(size=300)])
     y = np.where(X[:, 0] - 1.7e12 + 5 * X[:, 1] > 0, 1, -1)
-    model = LocalMixtureClassifier(1, **QUICK).fit(X, y)
+    model = LocalMixtureClassifier(1, **BALLS, **QUICK).fit(X, y)
     explanation = explain_local(model, X)
     np.testing.assert_allclose(
         explanation.base + explanation.contributions.sum(axis=1), explanation.score, rtol=1e-12

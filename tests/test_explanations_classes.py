@@ -39,6 +39,7 @@ def fit(seed: int, n_classes: int, **options):
     made = LocalMixtureClassifier(points_of_interest=centers, **QUICK | options)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
+        warnings.filterwarnings("ignore", message="lbfgs stopped")
         return made.fit(X, y), X, y
 
 
@@ -81,7 +82,8 @@ def mixed(table) -> LocalMixtureClassifier:
     points = frame.iloc[:2].assign(
         age=[28.0, 52.0], income=3.0, children=2, region="north", owner="no"
     )
-    return LocalMixtureClassifier(points_of_interest=points, **QUICK).fit(frame, y)
+    balls = {"locality_features": "ball", "corrections": "none"}
+    return LocalMixtureClassifier(points_of_interest=points, **balls, **QUICK).fit(frame, y)
 
 
 @pytest.fixture(scope="module")
@@ -274,15 +276,19 @@ def test_regions_have_a_formula_for_each_class(iris) -> None:
         inside = member[:, i] if i < len(model.localities_) else ~member.any(axis=1)
         own = X[inside] @ region.coef.T + region.intercept
         answers = model.classes_[np.asarray(own).argmax(axis=1)]
-        assert region.score == pytest.approx(np.mean(answers == y[inside]))
-        assert region.balance == {
-            f"share of {k}": pytest.approx(np.mean(y[inside] == k)) for k in model.classes_
-        }
+        if inside.any():
+            assert region.score == pytest.approx(np.mean(answers == y[inside]))
+            assert region.balance == {
+                f"share of {k}": pytest.approx(np.mean(y[inside] == k)) for k in model.classes_
+            }
         assert region.classes == tuple(model.classes_)
         local = model.mixture_.models[i]
         for k, formula in region.formulas.items():
             assert formula == local.of_class(k).formula()
-            assert f"    {k}: {formula}\n" in str(explanation)
+            assert f"    {k}: {formula}\n" in explanation.text(full_formulas=True)
+            differs = f"{k}: {local.of_class(k).correction()}" if local.exterior else formula
+            assert differs in str(explanation)
+            assert differs in region.correction or not local.exterior
             assert explanation.rows()[i][f"formula of {k}"] == formula
         frame = region.to_frame().set_index("column")
         coefficients = explanation.coefficients()
@@ -420,6 +426,31 @@ def test_no_point_of_a_grid_is_nearer(seed: int, n_classes: int) -> None:
             assert one.distance <= (nearest if one.exact else 1.05 * nearest + 0.02) + 1e-6
             exact += one.exact
     assert exact > 10
+
+
+@pytest.mark.parametrize("features", [1, 2])
+def test_learned_intervals_and_ellipses_of_several_classes(features: int) -> None:
+    X, y, _ = problem(3, 3)
+    options = QUICK | {"inverse_temperature": 2.0, "locality_features": features}
+    model = LocalMixtureClassifier(2, **options).fit(X, y)
+    line = np.linspace(-2.5, 2.5, 250)
+    grid = np.stack(np.meshgrid(line, line), -1).reshape(-1, 2)
+    answers, used = model.predict(grid), model.apply(grid)
+    inputs = model.mixture_.inputs
+    places, exact = inputs.standardize(grid), set()
+    for x in X[:30]:
+        one = counterfactual(model, x)
+        fits = (used == model.apply(x[None])[0]) & (answers != model.predict(x[None])[0])
+        away = np.linalg.norm(places[fits] - inputs.standardize(x[None]), axis=1)
+        nearest = away.min() if fits.any() else np.inf
+        if one.found:
+            after = np.array([list(one.after.values())])
+            assert model.apply(after)[0] == model.apply(x[None])[0]
+            assert one.distance <= nearest * (1 if one.exact else 1.1)
+            exact.add((one.region, one.exact))
+        else:
+            assert not (one.exact and np.isfinite(nearest))
+    assert ("locality 0", True) in exact
 
 
 def test_the_nearest_of_all_classes(iris) -> None:

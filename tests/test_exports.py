@@ -330,6 +330,33 @@ def of_numbers() -> list[tuple[Any, pd.DataFrame]]:
     return found
 
 
+@cache
+def in_columns() -> list[tuple[Any, pd.DataFrame]]:
+    """Localities in some columns, with widths of their own; categories are among them."""
+    _, frame = table("error")
+    number, level = frame.columns[0], "it's"
+    score = frame[number].abs() + 1.5 * ((frame[level] == "z") & (frame[number] > 0))
+    given = {"points_of_interest": frame[:2], "locality_columns": [level, number]}
+    wanted: list[tuple[Any, dict[str, Any], Any]] = [
+        (LocalMixtureRegressor, {"n_localities": 2}, score),
+        (LocalMixtureRegressor, {"loss": "poisson", **given}, np.floor(np.exp(score))),
+        (LocalMixtureRegressor, {**given, "locality_widths": [1.0, 0.5]}, score),
+        (
+            LocalMixtureClassifier,
+            {"n_localities": 2, "locality_columns": [level, "k"], "overlap": "mean"},
+            np.digitize(score, [0.5, 1.2]),
+        ),
+    ]
+    found = []
+    for kind, options, target in wanted:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = kind(**QUICK | options).fit(frame, target)
+        assert len(model.localities_) == 2
+        found.append((model, frame))
+    return found
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_dialects_predict_alike(dialect: str, system: str) -> None:
@@ -340,8 +367,9 @@ def test_dialects_predict_alike(dialect: str, system: str) -> None:
         tree = parse(model.to_sql(dialect=dialect), dialect)
         text = without_collations(tree).sql(dialect=system)
         assert run_query(system, frame, text) == model.predict(frame).tolist()
-    for model, frame in of_numbers():
-        text = parse(model.to_sql(dialect=dialect), dialect).sql(dialect=system)
+    for model, frame in [*of_numbers(), *in_columns()]:
+        tree = parse(model.to_sql(dialect=dialect), dialect)
+        text = without_collations(tree).sql(dialect=system)
         found = run_query(system, frame, text)
         np.testing.assert_allclose(found, model.predict(frame), rtol=1e-9, atol=1e-9)
 

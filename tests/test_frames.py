@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
-from motlm.errors import MotlmWarning
+from motlm.errors import InputError, MotlmWarning
 
 QUICK = {"inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
 
@@ -273,3 +273,59 @@ def test_text_where_fit_saw_numbers() -> None:
     np.testing.assert_array_equal(model.predict(texts), model.predict(X))
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(X.assign(c="high"))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_localities_look_at_columns_by_name_or_number(kind: str) -> None:
+    """Of a category at the columns of all its levels but the first; not at its other columns."""
+    frame, y = clients()
+    table = frame if kind == "pandas" else polars_of(frame)
+    found = []
+    for asked in (["grade", "age"], [3, 0]):
+        model = fit(LocalMixtureRegressor(1, locality_columns=asked, **QUICK), table, y)
+        assert model.mixture_.geometry.asked == (4, 5, 0)  # of the encoded columns
+        for locality in model.localities_:
+            looked = np.flatnonzero(np.isfinite(locality.half_width))
+            assert set(looked.tolist()) <= {0, 4, 5}
+        found.append(model)
+    assert found[0].mixture_.hash == found[1].mixture_.hash
+
+
+def test_categories_of_many_levels_are_looked_at_if_they_are_named() -> None:
+    frame, y = clients()
+    model = fit(LocalMixtureRegressor(1, **QUICK), frame, y)
+    assert model.mixture_.geometry.asked == (0, 3, 6)  # numbers, and a column of two values
+    texts = fit(LocalMixtureRegressor(1, **QUICK), frame[["region", "grade"]], y)
+    assert texts.mixture_.geometry.asked == (0, 1, 2, 3)  # there is nothing else
+
+
+@pytest.mark.parametrize(
+    ("asked", "match"),
+    [
+        (["moon"], r"locality_columns has 'moon', which is not a column of X; its columns are"),
+        ("region=south", r"locality_columns has 'region=south', which is not a column of X"),
+        ([7], r"locality_columns has 7, which is not a column of X"),
+        ([], "locality_columns names no column"),
+        (["same"], "all columns that locality_columns names are constant in the training rows"),
+    ],
+)
+@pytest.mark.parametrize("given", [False, True])
+def test_columns_that_localities_cannot_look_at(asked, match: str, given: bool) -> None:
+    frame, y = clients()
+    frame["same"] = 1.0
+    points = {"points_of_interest": frame[:1]} if given else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(InputError, match=match):
+            LocalMixtureRegressor(1, locality_columns=asked, **points, **QUICK).fit(frame, y)
+
+
+def test_only_categories_vary() -> None:
+    """Localities look at them, where numbers are constant."""
+    frame, y = clients()
+    table = pd.DataFrame({"same": 1.0, "region": frame["region"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LocalMixtureRegressor(1, **QUICK).fit(table, y)
+    assert model.mixture_.geometry.asked is None
+    assert np.isfinite(model.predict(table)).all()

@@ -34,6 +34,7 @@ from motlm.errors import InputError
 from motlm.explanations import counterfactual, explain_local
 from motlm.files import checksum, from_document
 from motlm.files._scan import LARGEST, MOST, measure
+from motlm.files._text import render
 from motlm.loading import estimator_of
 from motlm.search import catoni_bound
 
@@ -58,6 +59,32 @@ def models() -> dict[str, tuple[Any, Any]]:
                 table,
             ),
         }
+        score = table["a"].abs() + (table["c"] == "x")
+        options = {"points_of_interest": table[:2], **QUICK}
+        made |= {
+            "columns": (LocalMixtureRegressor(2, locality_features=2, **QUICK), score),
+            "every": (LocalMixtureRegressor(1, locality_features="all", **QUICK), score),
+            "equal": (LocalMixtureRegressor(1, locality_widths="equal", **QUICK), score),
+            "named": (
+                LocalMixtureRegressor(1, locality_columns=["c", "a", "same"], **QUICK),
+                score,
+            ),
+            "widths": (LocalMixtureClassifier(**options), label),
+            "given widths": (
+                LocalMixtureClassifier(
+                    locality_columns=["a", "flag"], locality_widths=[0.5, 1.0], **options
+                ),
+                label,
+            ),
+            "independent": (LocalMixtureRegressor(1, corrections="none", **QUICK), score),
+            "rows": (LocalMixtureRegressor(2, centers="rows", **QUICK), score),
+            "balls": (LocalMixtureClassifier(1, loss="zero-one", **QUICK), label),
+            "gower": (LocalMixtureRegressor(1, centers="rows", metric="gower", **QUICK), score),
+        }
+        for name, (model, outcome) in list(made.items()):
+            if not hasattr(model, "mixture_"):
+                made[name] = model.fit(table, outcome), table
+                assert model.localities_, name
         for metric in ("seuclidean", "mahalanobis"):
             model = LocalMixtureClassifier(points_of_interest=points[:1], metric=metric, **QUICK)
             made[metric] = model.fit(X, y), X
@@ -100,7 +127,9 @@ def places(part: Any, place: tuple = ()) -> Any:
             yield from places(part[i], (*place, i))
 
 
-@pytest.mark.parametrize("name", ["learned", "table", "seuclidean"])
+@pytest.mark.parametrize(
+    "name", ["learned", "table", "seuclidean", "columns", "named", "given widths", "rows", "gower"]
+)
 def test_strange_values_anywhere(name: str, models) -> None:
     """One in each place; each third model that is loaded all the same is used."""
     model, X = models[name]
@@ -186,6 +215,122 @@ def test_strange_values_anywhere(name: str, models) -> None:
 def test_refused(name: str, place: tuple, value: object, match: str, models) -> None:
     with pytest.raises(ModelFileError, match=match):
         from_document(change(document_of(models[name][0]), place, value))
+
+
+WEIGHT, OWN = ("posterior", "column_weight", 0), ("posterior", "corrected", 0)
+LAID = [  # the columns that vary are a, size, c=x, c=y, flag
+    ("columns", WEIGHT, [-1.0, 0, 0, 0, 0], "column_weight must be 0, or lie between 1e-08 and 1e"),
+    ("columns", WEIGHT, [1e-9, 1e9, 0, 0, 0], "column_weight must be 0, or lie between"),
+    ("columns", WEIGHT, [5e-324, 0, 0, 0, 0], "column_weight must be 0, or lie between"),
+    ("columns", WEIGHT, [2.0, 0, 0, 0, 0], "column_weight must have the geometric mean 1; got 2"),
+    ("columns", WEIGHT, [2.0, 0.50001, 0, 0, 0], "must have the geometric mean 1; got 1.00001"),
+    ("columns", WEIGHT, [0.0] * 5, "column_weight should be positive in at most 2 of them"),
+    ("columns", WEIGHT, [1.0, 1.0, 0, 0, 1.0], "column_weight should be positive in at most 2"),
+    ("columns", WEIGHT, [0, 0, 1.0, 0, 0], "should be 0 in columns that localities may not look"),
+    ("columns", WEIGHT, [1.0] * 4, "posterior.column_weight should have shape"),
+    ("every", WEIGHT, [1.0, 0, 0, 0, 0], "column_weight should be positive in all of them"),
+    ("equal", WEIGHT, [2.0, 0.5, 0, 0, 0], "should be 0 or 1, as widths are equal"),
+    ("columns", OWN, [1.0] * 5, "corrected should be that of corrections = 'own'"),
+    ("columns", OWN, [0.0] * 5, "corrected should be that of corrections = 'own'"),
+    ("columns", (*OWN, 0), 0.5, "corrected should be numbers 0 and 1; got 0.5"),
+    ("columns", (*OWN, 0), -1, "corrected should be numbers 0 and 1; got -1"),
+    ("columns", (*OWN, 0), True, "corrected should be numbers; got True"),
+    ("independent", OWN, [0.0] * 5, "corrected should be that of corrections = 'none'"),
+    ("columns", ("posterior", "pooled"), False, "pooled should be True, as the geometry has it"),
+    ("independent", ("posterior", "pooled"), True, "pooled should be False, as the geometry"),
+    ("columns", ("posterior", "pooled"), 1, "pooled should be true or false"),
+    ("columns", ("posterior", "column_weight"), KeyError, "column_weight is missing"),
+    ("columns", ("geometry", "most"), -1, "geometry.most should be an integer between 0 and"),
+    ("columns", ("geometry", "most"), 2**53, "geometry.most should be an integer between 0 and"),
+    ("columns", ("geometry", "most"), 0, "column_weight should be positive in all of them"),
+    ("columns", ("geometry", "most"), 2.0, "geometry.most should be an integer"),
+    ("columns", ("geometry", "columns"), [], "geometry.columns should be different numbers"),
+    ("columns", ("geometry", "columns"), [0, 0], "geometry.columns should be different numbers"),
+    ("columns", ("geometry", "columns"), [0, 6], "different numbers below 6"),
+    ("columns", ("geometry", "columns"), [-1], "geometry.columns should be 1 integers >= 0"),
+    ("columns", ("geometry", "columns"), [5], "should be 0 in columns that localities may not"),
+    ("columns", ("geometry", "columns"), [2, 3], "should be 0 in columns that localities may not"),
+    ("columns", ("geometry", "columns"), "a", "geometry.columns should be a list"),
+    ("columns", ("geometry", "corrections"), "all", "corrected should be that of corrections = 'a"),
+    ("columns", ("geometry", "corrections"), "none", "pooled should be False"),
+    ("columns", ("geometry", "corrections"), "some", "corrections should be one of own, all, none"),
+    ("columns", ("geometry", "widths"), None, "geometry.widths should be true or false"),
+    ("columns", ("geometry", "low", 0), 1e6, "geometry.low should be at most high"),
+    ("columns", ("geometry", "low", 0), -1e300, "geometry.low should be numbers within 1e"),
+    ("columns", ("geometry", "whole", 0), 1, "values true or false"),
+    ("columns", ("geometry", "kind"), "balls", "unknown entries"),
+    ("balls", ("geometry", "corrections"), "own", "unknown entries 'geometry.corrections'"),
+    ("balls", ("posterior", "pooled"), True, "unknown entries 'posterior.pooled'"),
+    ("balls", ("geometry", "kind"), "localities", "the entry geometry.columns is missing"),
+    ("widths", ("posterior", "center", 0, 0), 3.0, "center should be that of the geometry"),
+    ("widths", (*WEIGHT, 0), 0.0, "must have the geometric mean 1"),
+    ("widths", ("geometry", "learned_widths"), False, "column_weight should be that of the geom"),
+    ("widths", ("geometry", "corrections"), "none", "corrections should be one of own, all; got"),
+    ("given widths", WEIGHT, [1.0, 0, 0, 0, 1.0], "column_weight should be that of the geometry"),
+    ("given widths", ("geometry", "weights", 0), [1.0] + [0.0] * 5, "column_weight should be that"),
+    ("given widths", ("geometry", "weights", 0), [0.0] * 6, "positive for some columns that vary"),
+    ("given widths", ("geometry", "weights", 0, 5), 1.0, "positive for some columns that vary"),
+    ("given widths", ("geometry", "weights", 0, 0), -1.0, "weights must be 0, or lie between"),
+    ("given widths", ("geometry", "weights", 0, 0), 3.0, "weights must have the geometric mean 1"),
+    ("given widths", ("geometry", "metric", "name"), "manhattan", "'euclidean', as columns have w"),
+    ("given widths", ("geometry", "learned_widths"), 0, "learned_widths should be true or false"),
+    ("rows", ("geometry", "given", 0, 0), 40.0, "center should be that of the geometry"),
+    ("rows", ("geometry", "row", 0), -1, "geometry.row should be 2 integers >= 0"),
+    ("columns", ("parameters", "locality_features"), 0, "not sound: locality_features must be"),
+    ("columns", ("parameters", "locality_features"), True, "not sound: locality_features must be"),
+    ("columns", ("parameters", "locality_columns"), ["moon"], "has 'moon', which is not a column"),
+    ("columns", ("parameters", "locality_columns"), "moon", "has 'moon', which is not a column"),
+    ("columns", ("parameters", "locality_columns"), [], "locality_columns names no column"),
+    ("columns", ("parameters", "locality_columns"), [5], "has 5, which is not a column of X"),
+    ("columns", ("parameters", "locality_columns"), [True], "names or numbers of columns"),
+    ("columns", ("parameters", "locality_columns"), [[0]], "names or numbers of columns"),
+    ("columns", ("parameters", "locality_widths"), [1.0], "are for points_of_interest that are g"),
+    ("columns", ("parameters", "locality_widths"), "wide", "locality_widths must be 'learned'"),
+    ("columns", ("parameters", "corrections"), "some", "corrections must be one of"),
+    ("columns", ("parameters", "centers"), "anywhere", "centers must be one of"),
+    ("given widths", ("parameters", "locality_widths"), [1.0], "for each of the 2 columns"),
+    ("given widths", ("parameters", "locality_widths"), [1.0, -1.0], "for each of the 2 columns"),
+    ("given widths", ("parameters", "locality_widths"), [["a", 1.0]], "for each of the 2 columns"),
+    ("given widths", ("parameters", "locality_widths"), [["b", 1.0]], "has 'b', which is not a"),
+    ("given widths", ("parameters", "locality_widths"), [[1.0]], r"a list of \[label, weight\]"),
+    ("given widths", ("parameters", "locality_widths"), {"a": 1}, "should be a plain value"),
+    ("given widths", ("parameters", "locality_columns"), None, "got them alone"),
+    ("widths", ("localities", 0, "half_width", 0, 1), None, "half_width does not agree"),
+    ("columns", ("localities", 0, "center", 0, 1), 77.0, "center does not agree"),
+]
+
+
+@pytest.mark.parametrize(("name", "place", "value", "match"), LAID)
+def test_layouts_that_do_not_fit_are_refused(
+    name: str, place: tuple, value: object, match: str, models
+) -> None:
+    document = document_of(models[name][0])
+    from_document(document)
+    with pytest.raises(ModelFileError, match=match):
+        from_document(change(document, place, value))
+
+
+@pytest.mark.parametrize("name", ["columns", "widths", "given widths", "rows"])
+def test_a_local_weight_that_is_not_corrected_is_that_of_the_exterior(name: str, models) -> None:
+    """Else a file would show "as everywhere" of a model that is not."""
+    document = document_of(models[name][0])
+    corrected = np.array(document["posterior"]["corrected"])
+    assert corrected.any()
+    for i, j in np.argwhere(corrected == 0):
+        exterior = document["posterior"]["coef"][-1][j]
+        bad = change(document, ("posterior", "coef", int(i), int(j)), exterior + 1e-6)
+        with pytest.raises(ModelFileError, match="coef should be that of the exterior, the last"):
+            from_document(bad)
+
+
+def test_numbers_that_a_layout_may_have(models) -> None:
+    """Whatever is accepted is shown by what it predicts by."""
+    model, X = models["named"]
+    document = document_of(model)
+    assert document["geometry"]["columns"] == [2, 3, 0, 5]  # "same" was asked for, too
+    assert from_document(document).mixture.geometry.candidates == (2, 3, 0)
+    again = estimator_of(from_document(document))
+    use(again, X[:4])
 
 
 @pytest.mark.parametrize("place", [("exterior",), ("certificate",), ("table",)])
@@ -304,14 +449,36 @@ def test_texts_are_counted_across_parts() -> None:
         assert (extent.depth, extent.texts, extent.longest_text) == (2, 1, 1_500_001)
 
 
-def test_a_wide_model_is_within_the_limits() -> None:
-    """100 000 encoded columns and a locality."""
-    columns, rest = 100_000, 10_000
-    by_column = 7 * columns
-    values = 3 * by_column + 9 * columns + rest  # posterior: 3; inputs: 6
-    texts = by_column + columns + rest
-    assert values < MOST.values
-    assert texts < MOST.texts
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        (80_000, {"locality_features": "all", "corrections": "all"}),
+        (80_000, {"locality_features": 2}),
+        (80_000, {"points_of_interest": [[0.5]]}),
+        (100_000, {"locality_features": "ball", "corrections": "none"}),
+    ],
+)
+def test_a_wide_model_is_within_the_limits(columns: int, options: dict) -> None:
+    """By what two narrow ones with a locality take; a name is shown ten times at most."""
+    rng = np.random.default_rng(0)
+    X, few, many = rng.normal(size=(300, 30)), 10, 30
+    y = np.where(np.abs(X[:, 0]) < 1, 3 * X[:, 1], -X[:, 1])
+    found = []
+    for d in (few, many):
+        points = options.get("points_of_interest")
+        asked = {**options, "points_of_interest": None if points is None else X[:1, :d]}
+        model = LocalMixtureRegressor(1, **asked, **QUICK).fit(X[:, :d], y)
+        assert len(model.localities_) == 1
+        document = document_of(model)
+        document["provenance"]["fingerprint"]["sketches"] = []
+        data = render(document)
+        extent = measure(data)
+        found.append({"bytes": len(data), "values": extent.values, "texts": extent.texts})
+    each = {name: (found[1][name] - found[0][name]) / (many - few) for name in found[0]}
+    names = 10 * (len(str(columns)) - 2)
+    assert (each["bytes"] + names) * columns < LARGEST
+    assert each["values"] * columns + 10_000 < MOST.values
+    assert each["texts"] * columns + 10_000 < MOST.texts
 
 
 def test_the_checksum_is_that_of_the_whole_text() -> None:
@@ -338,6 +505,7 @@ def test_bounds_that_are_saved_are_finite() -> None:
 def test_a_fit_that_could_not_be_saved_is_refused() -> None:
     X, y = make_reg_case2(60, random_state=0)
     model = LocalMixtureRegressor(1, inverse_temperature=1e-29, n_starts=1, random_state=0)
+    model.set_params(locality_features="ball", corrections="none")
     with pytest.raises(InputError, match=r"objective is beyond the range of floats.*Divide y by"):
         model.fit(X, 1e148 * y)
 

@@ -113,6 +113,22 @@ def test_rates_beyond_all_numbers_are_large_not_infinite() -> None:
         assert found.value[0] > 1e200
 
 
+@pytest.mark.parametrize("size", [650.0, 720.0, 1500.0, 1e5])
+def test_scores_beyond_the_range_of_exponentials(size: float) -> None:
+    """exp(-size) is next to nothing, whatever its bits."""
+    one = np.ones(1)
+    for sign in (-1.0, 1.0):
+        found = Log().value_and_partials(one, sign * size * one, one)
+        xi = mp.sqrt(mp.mpf(size) ** 2 + 1)
+        exact = mp.log1p(mp.exp(-xi)) + (xi - sign * size) / 2
+        assert found.value[0] == pytest.approx(float(exact), rel=1e-9)
+    for loss, mean in ((Poisson(), -size), (Gamma(), size), (Tweedie(1.5), -2 * size)):
+        zero = np.zeros(1)
+        found = loss.value_and_partials(zero if loss.name != "gamma" else one, mean * one, one)
+        base = mean if loss.name == "gamma" else 0.0
+        assert found.value[0] == pytest.approx(base, abs=1e-9)
+
+
 @EACH
 def test_a_step_of_reweighted_least_squares_is_newtons(loss: Loss) -> None:
     """The gradient at a variance of 0 is minus the response times its weight."""

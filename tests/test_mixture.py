@@ -26,7 +26,7 @@ from motlm.datasets import make_clf_case2, make_reg_case1
 from motlm.errors import CertificateError
 from motlm.estimators import ESTIMATORS
 from motlm.explanations import counterfactual, explain_global, explain_local
-from motlm.geometry import GEOMETRIES, Locus
+from motlm.geometry import GEOMETRIES, Locus, Unbound
 from motlm.losses import ZeroOne
 from motlm.membership import theta_tables
 from motlm.mixture import mixture_of
@@ -42,7 +42,7 @@ QUICK = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class Band(Unbound):
     """A geometry of this file alone: given places on one column, with a width of its own."""
 
     given: np.ndarray
@@ -53,6 +53,7 @@ class Band:
 
     kind: ClassVar[str] = "band"
     learned: ClassVar[bool] = False
+    measured: ClassVar[bool] = False
     parameters: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
     free: ClassVar[tuple[str, ...]] = ("radius_shape", "radius_rate")
     metric_name: ClassVar[str] = "band"
@@ -85,6 +86,15 @@ class Band:
 
     def move(self, posterior, stretch, shift, mean_stretch):
         return {"center": self.points}
+
+    def looks_at(self, varies) -> bool:
+        return True
+
+    def fits(self, other) -> bool:
+        return True
+
+    def layout(self, n_coordinates, n_features):
+        return None
 
     def keep(self, kept) -> Band:
         return replace(self, given=self.given[list(kept)], points=self.points[list(kept)])
@@ -244,8 +254,8 @@ class BandClassifier(LocalMixtureClassifier):
     def _learn_target(self, y, settings):
         return Verdict.learn(y)
 
-    def _geometry(self, points, settings):
-        return Band(points)
+    def _geometries(self, points, settings, columns, target):
+        return [Band(points)]
 
 
 @pytest.fixture
@@ -396,7 +406,7 @@ def test_what_is_no_mixture() -> None:
 
 
 def test_prior_and_posterior_have_the_declared_fields() -> None:
-    assert list(FIELDS) == [one.name for one in fields(Posterior)]
+    assert [*FIELDS, "layout"] == [one.name for one in fields(Posterior)]
     assert [one.name for one in fields(Prior)] == [*FIELDS, "learn_scales"]
     for scores in ((), (4,)):
         full = Prior().expand(2, 3, scores)
@@ -526,7 +536,8 @@ def test_looking_at_a_model_changes_nothing() -> None:
 def test_a_model_whose_points_were_all_dropped_is_saved(tmp_path) -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = np.where(X[:, 0] > 0, 1, -1)
-    model = LocalMixtureClassifier(points_of_interest=[[9.0, 9.0]], **QUICK).fit(X, y)
+    settings = QUICK | {"points_of_interest": [[9.0, 9.0]], "corrections": "none"}
+    model = LocalMixtureClassifier(**settings).fit(X, y)
     assert model.localities_ == []
     again = motlm.load(model.save(tmp_path / "model.json"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))

@@ -17,6 +17,7 @@ from motlm.combinations import COMBINATIONS, gates
 from motlm.geometry import GivenCenters, LearnedBalls
 from motlm.losses import CLASS_LOSSES, LOSSES, Squared, ZeroOne
 from motlm.objective import Evaluator, Objective, solve_models
+from motlm.posterior import FIELDS as EVERY_FIELD
 from motlm.posterior import Packing, Posterior, Prior
 from motlm.rows import Rows
 
@@ -180,7 +181,7 @@ def test_coordinates_need_not_be_the_features(loss, rng: np.random.Generator) ->
     target = random_rows(rng, m, same, LearnedBalls(), loss).target
     rows = Rows.of(rng.normal(size=(m, 5)), target, coordinates=rng.normal(size=(m, 2)))
     objective = Objective(loss, LearnedBalls(), Prior(), rows, 1.5)
-    packing = Packing(q, list(Posterior.__dataclass_fields__))
+    packing = Packing(q, tuple(EVERY_FIELD))
     gradient = packing.pack_gradient(q, objective.value_and_gradient(q)[1])
     by_differences = differences(lambda v: objective.value(packing.unpack(v)), packing.pack(q))
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-5, atol=1e-7)

@@ -13,7 +13,7 @@ from motlm.geometry import GivenCenters, LearnedBalls
 from motlm.losses import LOSSES, Squared, ZeroOne
 from motlm.objective import Evaluator, Objective
 from motlm.optimize import lbfgs
-from motlm.posterior import Packing, Posterior, Prior
+from motlm.posterior import FIELDS, Packing, Posterior, Prior
 from motlm.reproduction import nadam, paper_draw
 from motlm.rows import Rows, distinct_rows, held_out
 from motlm.search import SOLVERS
@@ -145,7 +145,7 @@ def test_scales_are_those_of_the_fisher_information(loss, rng: np.random.Generat
     packing = Packing(q, free)
     here, scales = packing.pack(q), packing.scales(q)
     rows = random_rows(rng, 10, q, LearnedBalls(), loss)
-    prior = Prior(**{name: getattr(q, name) for name in Posterior.__dataclass_fields__})
+    prior = Prior(**{name: getattr(q, name) for name in FIELDS})
     objective = Objective(loss, LearnedBalls(), prior, rows, 1.0)
     h = 0.01
     for j in range(len(here)):
@@ -217,6 +217,7 @@ def test_a_search_that_finds_no_step_ends(seed: int) -> None:
     X, weight = 1e-21 * rng.normal(size=(60, 2)), 1e49 * rng.uniform(size=60)
     model = LocalMixtureRegressor(
         points_of_interest=X[:1],
+        corrections="none",
         standardize=False,
         max_iter=1,
         n_starts=1,

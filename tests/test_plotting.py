@@ -5,15 +5,16 @@ overlap.
 from __future__ import annotations
 
 import builtins
-import copy
+import re
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from made import place_at
 from matplotlib.collections import PathCollection, QuadMesh
 from sklearn.datasets import load_iris
 
@@ -21,7 +22,7 @@ from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import certify
 from motlm.datasets import make_clf_case2, make_reg_case2
 from motlm.explanations import explain_local
-from motlm.geometry import GivenCenters, Locus
+from motlm.geometry import Locus
 from motlm.plotting import (
     CoefficientsDisplay,
     ContributionsDisplay,
@@ -29,6 +30,7 @@ from motlm.plotting import (
     PathDisplay,
     RegressionDisplay,
     RiskDisplay,
+    StripsDisplay,
 )
 from motlm.plotting._style import label_colors, label_markers
 
@@ -68,7 +70,9 @@ def wide():
         columns=[f"a rather long name of a column {j}" for j in range(40)],
     )
     y = np.where(X.iloc[:, 0] * X.iloc[:, 1] > 0, 1, -1)
-    fitted = LocalMixtureClassifier(points_of_interest=X[:12], max_iter=5, **QUICK)
+    fitted = LocalMixtureClassifier(
+        points_of_interest=X[:12], max_iter=5, locality_widths="equal", **QUICK
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted.fit(X, y)
@@ -113,7 +117,8 @@ def test_a_slice_cuts_balls_where_it_says(rng: np.random.Generator) -> None:
     y = np.where(np.linalg.norm(X - 0.5, axis=1) < 1.9, X[:, 0] > 0.5, X[:, 0] < 0.5)
     fitted = quiet(
         LocalMixtureClassifier(
-            points_of_interest=[[0.5] * 4], **QUICK | {"inverse_temperature": 8.0}
+            points_of_interest=[[0.5] * 4],
+            **QUICK | {"inverse_temperature": 8.0, "locality_widths": "equal"},
         ),
         X,
         y,
@@ -141,47 +146,132 @@ def test_a_slice_cuts_balls_where_it_says(rng: np.random.Generator) -> None:
         assert (inside == fitted.membership(rows)[:, 0]).mean() > 0.999
 
 
-@dataclass(frozen=True, eq=False)
-class FewColumns(GivenCenters):
-    """Each locality looks at some columns, and weighs them."""
-
-    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (n, n_encoded)
-
-    def rows(self, Z, features):
-        gaps = Z[:, None] - self.points
-        return features, np.sqrt((self.weights * gaps**2).sum(axis=2))
-
-    def half_widths(self, inputs, posterior):
-        return [None] * len(self.radius)
-
-    def loci(self, inputs, posterior):
-        return tuple(
-            Locus("euclidean", np.flatnonzero(w), point[w > 0], float(radius), w[w > 0])
-            for w, point, radius in zip(self.weights, self.points, self.radius, strict=True)
-        )
-
-
-@pytest.mark.parametrize("features", [(0, 1), (1, 2), (0, 3)])
+@pytest.mark.parametrize("features", [(0, 1), (1, 2), (0, 3), (1,), (2,), (3,)])
 def test_localities_in_a_few_columns(rng: np.random.Generator, features) -> None:
-    """Ellipses where the model sees both columns, bands where it sees one."""
+    """Ellipses where the model sees both columns, bands where it sees one, intervals along one."""
     X = rng.normal(size=(200, 4)) * [1.0, 5.0, 2.0, 1.0]
     y = np.where(X[:, 0] * np.sign(X[:, 1]) > 0, 1, -1)
-    points = [[0.0, 4.0, 0.0, 0.0], [0.5, -4.0, 0.0, 0.0]]
-    fitted = quiet(LocalMixtureClassifier(points_of_interest=points, **QUICK), X, y)
-    old, radius = fitted.mixture_.geometry, np.array([1.3, 1.6])
-    weights = np.array([[0.5, 2.0, 0.0, 0.0], [0.0, 1.5, 0.7, 0.0]])
-    geometry = FewColumns(old.given, old.metric, old.points, radius, weights)
-    made = copy.copy(fitted)
-    made.mixture_ = replace(fitted.mixture_, geometry=geometry)
+    fitted = quiet(LocalMixtureClassifier(points_of_interest=[[0.0] * 4], **QUICK), X, y)
+    places = (
+        Locus("euclidean", np.array([0, 1]), np.array([0.0, 0.8]), 1.3, np.array([0.5, 2.0])),
+        Locus("euclidean", np.array([1, 2]), np.array([-0.8, 0.0]), 1.6, np.array([1.5, 0.7])),
+    )
+    made = place_at(fitted, places, rng)
     display = LocalitiesDisplay.from_estimator(made, X, y, features=features, grid_resolution=40)
     rows = np.tile(made.mixture_.inputs.typical, (display.xx0.size, 1))
-    rows[:, features[0]], rows[:, features[1]] = display.xx0.ravel(), display.xx1.ravel()
-    assert len(display.circles) == 2
+    rows[:, features[0]] = display.xx0.ravel()
+    if len(features) == 2:
+        rows[:, features[1]] = display.xx1.ravel()
+    member = made.membership(rows)
     for i, center, width in display.circles:
         inside = (((rows[:, list(features)] - center) / width) ** 2).sum(axis=1) <= 1
-        assert (inside == made.membership(rows)[:, i]).mean() > 0.999
+        assert (inside == member[:, i]).mean() > 0.999
+    drawn = [i for i, _, _ in display.circles]
+    for i in set(range(2)) - set(drawn):  # those that are not drawn are told
+        assert len(set(member[:, i])) == 1
+        verb = "lies within" if member[0, i] else "does not meet"
+        assert re.search(rf"the map {verb} locality [01, ]*{i}", display.held)
     with pytest.raises(ValueError, match=r"a projection draws balls; .* Draw a slice"):
         LocalitiesDisplay.from_estimator(made, X, y, kind="projection")
+
+
+@pytest.fixture(scope="module")
+def corner():
+    """Other slopes for young drivers of strong cars; localities in at most two columns."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "bonus": rng.normal(size=500),
+            "age": rng.uniform(18, 80, 500),
+            "power": rng.uniform(30, 200, 500),
+            "fuel": rng.choice(["gas", "diesel"], 500),
+        }
+    )
+    inside = (X["age"] < 32) & (X["power"] > 90)
+    y = X["bonus"] + np.where(inside, 0.1 * (X["power"] - 90), 0.02 * X["age"])
+    y += 0.1 * rng.normal(size=500)
+    options = {"locality_features": 2, "locality_columns": ["age", "power"]}
+    return X, y, quiet(LocalMixtureRegressor(1, **QUICK, **options), X, y)
+
+
+def test_maps_show_the_columns_that_localities_look_at(corner) -> None:
+    """Of a locality in the two columns shown, the ellipse is the locality, for all rows."""
+    X, y, fitted = corner
+    display = LocalitiesDisplay.from_estimator(fitted, X, y, grid_resolution=20)
+    assert display.feature_names == ("age", "power")
+    assert "they change answers, not localities" in display.held
+    [(_, center, width)] = display.circles
+    inside = (((X[["age", "power"]] - center) / width) ** 2).sum(axis=1) <= 1
+    np.testing.assert_array_equal(inside, fitted.membership(X)[:, 0])
+    [one] = fitted.localities_
+    np.testing.assert_allclose(
+        width[np.isfinite(width)], one.half_width[[1, 2]][np.isfinite(width)]
+    )
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_map_of_one_column(corner, labels: bool) -> None:
+    """The line is the prediction, or the colors are the labels, and the interval is the
+    locality, at what is held.
+    """
+    X, y, fitted = corner
+    if labels:
+        y = np.where(y > np.median(y), "high", "low")
+        options = {"locality_features": 1, "locality_columns": ["age"], **QUICK}
+        fitted = quiet(LocalMixtureClassifier(1, **options), X, y)
+    display = LocalitiesDisplay.from_estimator(fitted, X, y, features="age", grid_resolution=50)
+    assert display.feature_names == ("age",)
+    row = dict(zip(fitted.mixture_.inputs.names, fitted.mixture_.inputs.typical, strict=True))
+    rows = np.tile(list(row.values()), (50, 1))
+    rows[:, list(row).index("age")] = display.xx0
+    view = fitted.mixture_.view(rows)
+    shown = fitted.classes_[display.response] if labels else display.response
+    np.testing.assert_array_equal(shown, view.answer)
+    for i, center, width in display.circles:
+        inside = np.abs(display.xx0 - center[0]) <= width[0]
+        np.testing.assert_array_equal(inside, view.member[i])
+    assert display.plot().ax_.get_xlabel() == "age"
+    assert LocalitiesDisplay.from_estimator(fitted, X, features=[1], grid_resolution=9).circles
+
+
+def test_strips(corner) -> None:
+    """A row outside a strip is outside the locality; the ends are those of the sentences."""
+    X, _, fitted = corner
+    display = StripsDisplay.from_estimator(fitted, X)
+    member = fitted.membership(X)
+    assert display.strips
+    for i, one in display.extents:
+        low, high = one.ends
+        assert not member[(X[one.name] < low) | (X[one.name] > high), i].any()
+        assert f"{one.name} {one.text}" in fitted.localities_[i].where
+        low, *_, high = display.ranges[one.name]
+        assert (low, high) == (X[one.name].min(), X[one.name].max())
+    no_overlap(display)
+    again = display.plot(ax=display.ax_)
+    assert again.figure_ is display.figure_
+    few = StripsDisplay.from_estimator(fitted.mixture_, X, max_features=1)
+    assert len(few.ranges) == 1
+    nothing = LocalMixtureRegressor(0, **QUICK).fit(X[["age"]], X["power"])
+    with pytest.raises(ValueError, match="the model has no locality"):
+        StripsDisplay.from_estimator(nothing, X[["age"]])
+    with pytest.raises(ValueError, match="X is empty"):
+        StripsDisplay.from_estimator(fitted, X[:0])
+
+
+def test_strips_of_categories_and_metrics(corner) -> None:
+    X, y, _ = corner
+    y = np.where(X["fuel"] == "gas", X["bonus"], -X["bonus"])
+    options = {"locality_features": 1, "locality_columns": ["fuel"], "corrections": "all", **QUICK}
+    fitted = quiet(LocalMixtureRegressor(1, **options), X, y)
+    [(i, one)] = StripsDisplay.from_estimator(fitted, X).extents
+    levels = dict(one.levels)
+    inside = np.array([levels[name] for name in X["fuel"]])
+    np.testing.assert_array_equal(inside, fitted.membership(X)[:, i])
+    assert one.text == next(name for name, yes in one.levels if yes)
+    numbers = X[["age", "power"]].to_numpy()
+    city = LocalMixtureRegressor(points_of_interest=numbers[:1], metric="canberra", **QUICK)
+    with pytest.raises(ValueError, match=r"do not show how far localities reach.*'canberra'"):
+        StripsDisplay.from_estimator(quiet(city, numbers, y), numbers)
 
 
 def test_mixtures_are_drawn_like_their_estimators(model) -> None:
@@ -217,7 +307,7 @@ def test_maps_of_regressors_and_of_categories(rng: np.random.Generator) -> None:
         {"a": rng.normal(size=120), "b": rng.normal(size=120), "c": rng.choice(["x", "y"], 120)}
     )
     y = frame["a"] ** 2 + 0.1 * rng.normal(size=120)
-    fitted = quiet(LocalMixtureRegressor(1, **QUICK), frame, y)
+    fitted = quiet(LocalMixtureRegressor(1, locality_features="ball", **QUICK), frame, y)
     display = LocalitiesDisplay.from_estimator(fitted, frame, y, grid_resolution=20)
     assert display.feature_names == ("a", "b")  # numbers first
     assert display.response.shape == (20, 20)
@@ -230,13 +320,13 @@ def test_map_refuses_what_it_cannot_draw(model, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(TypeError, match=r"expected a fitted motlm estimator .* got a dict"):
         LocalitiesDisplay.from_estimator({}, X, y)
     single = LocalMixtureClassifier(0, **QUICK).fit(X[["east"]], y)
-    with pytest.raises(ValueError, match="needs two columns; for one use RegressionDisplay"):
-        LocalitiesDisplay.from_estimator(single, X[["east"]], y)
+    assert LocalitiesDisplay.from_estimator(single, X[["east"]], y).feature_names == ("east",)
     for options, match in (
         ({"kind": "map"}, "kind must be one of 'slice', 'projection'"),
         ({"at": 9}, "at must be one of the"),
-        ({"features": ("east", "south")}, "features must be two of the columns 'east', 'north'"),
-        ({"features": (1, 1)}, "two different columns"),
+        ({"features": ("east", "south")}, "must be one or two of the columns 'east', 'north'"),
+        ({"features": (1, 1)}, "one column or two different ones"),
+        ({"features": ()}, "one column or two different ones"),
     ):
         with pytest.raises(ValueError, match=match):
             LocalitiesDisplay.from_estimator(fitted, X, y, **options)
@@ -323,13 +413,44 @@ def test_coefficients_of_many_columns_and_localities(wide) -> None:
     display = CoefficientsDisplay.from_estimator(fitted)
     assert len(display.feature_names) == 40
     no_overlap(display)
-    few = CoefficientsDisplay.from_estimator(fitted, standardized=False, max_features=5)
+    full = {"standardized": False, "differences": False}
+    few = CoefficientsDisplay.from_estimator(fitted, max_features=5, **full)
     j = fitted.exterior_.feature_names.index(few.feature_names[0])
     assert few.coef[-1, 0] == fitted.exterior_.coef[j]
     sizes = np.abs(display.coef).max(axis=0)
     assert (np.diff(sizes) <= 1e-12).all()
     with pytest.raises(TypeError, match="expected a fitted motlm estimator"):
         CoefficientsDisplay.from_estimator(3)
+
+
+def test_coefficients_of_corrections_are_differences(corner) -> None:
+    """From the exterior's, of the columns that are corrected; or in full."""
+    X, _, fitted = corner
+    display = CoefficientsDisplay.from_estimator(fitted, standardized=False)
+    [one] = fitted.localities_
+    assert display.names == ["locality 0"]
+    assert set(display.feature_names) <= {"age", "power"}
+    assert "difference from the exterior's" in display.ax_.get_xlabel()
+    names = list(one.feature_names)
+    gap = (one.coef - fitted.exterior_.coef)[[names.index(name) for name in display.feature_names]]
+    np.testing.assert_allclose(display.coef[0], gap)
+    squared = one.coef_scale**2 - fitted.exterior_.coef_scale**2
+    own = squared[[names.index(name) for name in display.feature_names]]
+    np.testing.assert_allclose(display.scale[0], np.sqrt(own))
+    full = CoefficientsDisplay.from_estimator(fitted, differences=False)
+    assert full.names == ["locality 0", "exterior"]
+    assert len(full.feature_names) == 4
+    apart = quiet(LocalMixtureRegressor(1, corrections="none", **QUICK), X, X["age"] ** 2)
+    assert CoefficientsDisplay.from_estimator(apart).names[-1] == "exterior"
+    both = CoefficientsDisplay.from_estimator(apart, differences=True, standardized=False)
+    order = [names.index(name) for name in both.feature_names]
+    inner, outer = apart.localities_[0], apart.exterior_
+    np.testing.assert_allclose(both.coef[0], (inner.coef - outer.coef)[order])
+    np.testing.assert_allclose(both.scale[0], np.hypot(inner.coef_scale, outer.coef_scale)[order])
+    none = LocalMixtureRegressor(0, **QUICK).fit(X, X["age"])
+    assert CoefficientsDisplay.from_estimator(none).names == ["exterior"]
+    with pytest.raises(ValueError, match="the model has no locality, so that nothing differs"):
+        CoefficientsDisplay.from_estimator(none, differences=True)
 
 
 def test_contributions_of_a_row(wide) -> None:
@@ -355,7 +476,7 @@ def flowers():
     data = load_iris(as_frame=True)
     X, y = data.data, data.target_names[data.target]
     points = X.iloc[[60, 109]]
-    options = QUICK | {"inverse_temperature": 4.0}
+    options = QUICK | {"inverse_temperature": 4.0, "locality_widths": "equal"}
     return X, y, quiet(LocalMixtureClassifier(points_of_interest=points, **options), X, y)
 
 
@@ -425,7 +546,8 @@ def test_maps_of_many_classes() -> None:
 
 def test_coefficients_of_each_class(flowers) -> None:
     X, _, fitted = flowers
-    display = CoefficientsDisplay.from_estimator(fitted, standardized=False)
+    full = {"standardized": False, "differences": False}
+    display = CoefficientsDisplay.from_estimator(fitted, **full)
     assert display.coef.shape == (3, 3, 4)
     order = [list(X.columns).index(name) for name in display.feature_names]
     for i, one in enumerate([*fitted.localities_, fitted.exterior_]):
@@ -439,7 +561,7 @@ def test_coefficients_of_each_class(flowers) -> None:
     two = CoefficientsDisplay.from_estimator(fitted, labels=["virginica", "setosa"])
     assert two.classes == ("virginica", "setosa")
     one = CoefficientsDisplay.from_estimator(fitted, labels=["setosa"], max_features=2)
-    assert one.coef.shape == (3, 1, 2)
+    assert one.coef.shape == (2, 1, 2)
     figure, axes = matplotlib.pyplot.subplots(1, 2)
     inside = CoefficientsDisplay.from_estimator(fitted, ax=axes[1])
     assert inside.figure_ is figure
@@ -533,6 +655,43 @@ def test_paths(model) -> None:
             PathDisplay.from_estimator(fitted, **options)
     with pytest.raises(TypeError, match="expected a fitted motlm estimator"):
         PathDisplay.from_estimator(3)
+
+
+def test_paths_tell_what_was_kept(corner) -> None:
+    """The number that was chosen, what of it was kept, and at which lambda."""
+    fitted = quiet(
+        LocalMixtureRegressor(2, inverse_temperature=(1.0, 4.0), n_starts=1, random_state=0),
+        *corner[:2],
+    )
+    mixture = fitted.mixture_
+    names = [text.get_text() for text in PathDisplay.from_estimator(fitted).ax_.get_legend().texts]
+    n, provenance = mixture.n_localities, mixture.provenance
+    assert provenance.searched_localities == 2
+    assert sum(name.startswith("chosen") for name in names) == 1
+    tried = sorted(one.inverse_temperature for one in PathDisplay.from_estimator(fitted).records)
+    assert set(tried) == {1.0, 4.0}
+    last = next(one for one in provenance.path if one.stage == "final")
+    search = tuple(one for one in provenance.path if one.stage == "search")
+    fewer = replace(provenance, inverse_temperature=4.0, path=search)
+    assert PathDisplay.from_estimator(replace(mixture, provenance=fewer)).chosen == (2, 4.0)
+    raised = replace(
+        provenance,
+        inverse_temperature=64.0,
+        path=(
+            *search,
+            replace(last, inverse_temperature=64.0),
+            replace(last, inverse_temperature=1.0),
+        ),
+    )
+    display = PathDisplay.from_estimator(replace(mixture, provenance=raised))
+    assert display.chosen == (2, 1.0)
+    assert display.kept == (n, 64.0)
+    texts = [text.get_text() for text in display.ax_.get_legend().texts]
+    assert f"chosen; {n} kept,\nwith λ′ = 64" in texts
+    few = PathDisplay(
+        records=display.records, by="n", value="objective", chosen=(2, 1.0), kept=(1, 1.0)
+    )
+    assert "chosen; 1 of 2 kept" in [one.get_text() for one in few.plot().ax_.get_legend().texts]
 
 
 def test_risks(model) -> None:

@@ -8,6 +8,7 @@ import builtins
 import json
 import re
 import warnings
+from html import escape as _escape
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,11 @@ def data_of(page: Path) -> dict[str, Any]:
     """What a page shows and computes with."""
     text = page.read_text(encoding="utf-8")
     return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def escape(text: str) -> str:
+    """As the template does."""
+    return _escape(text).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")
 
 
 def limits_of(page: Path, row: pd.Series, names: list[str]) -> dict[str, tuple[float, float]]:
@@ -73,6 +79,7 @@ def fit_three(kind: str, overlap: str = "nearest", metric: str = "euclidean") ->
         region=["north", "south", "north"],
     )
     options = {"points_of_interest": points[1:2], "overlap": overlap, "metric": metric, **QUICK}
+    options |= {"locality_widths": "equal", "corrections": "none"}  # balls, and the rest by hand
     if kind == "classifier":
         model, y = LocalMixtureClassifier(**options), np.where(score > 0, "yes", "no")
     elif kind in LABEL_LOSSES:  # of four labels
@@ -190,6 +197,180 @@ def test_the_page_computes_what_python_does(tmp_path: Path) -> None:
         explanation = explain_local(model, rows)
         for i, one in enumerate(found):
             same(one, explanation[i])
+
+
+def fit_few(kind: str) -> Any:
+    """Models as they are fitted: localities in few columns, and corrections of the exterior."""
+    rng = np.random.default_rng(0)
+    frame = table(rng)
+    inside = (frame["age"] < 38) & (frame["income"] > 2.5)
+    score = np.where(inside, 3 + 0.3 * (frame["age"] - 38), 0.5 * frame["income"])
+    score = score + (frame["region"] == "west") + 0.1 * rng.normal(size=500)
+    options = {**QUICK, "inverse_temperature": 4.0, "n_starts": 1}
+    few = {"locality_features": 2, "corrections": "own", **options}
+    if kind == "points":  # widths are learned
+        points = pd.DataFrame({"age": [32.0], "income": [4.0], "children": [2], "region": ["west"]})
+        model: Any = LocalMixtureRegressor(points_of_interest=points, **options)
+    elif kind == "rate":
+        model = LocalMixtureRegressor(1, loss="poisson", **few)
+        score = rng.poisson(np.exp(0.3 * score))
+    elif kind in ("regressor", "rows"):
+        model = LocalMixtureRegressor(1, **few, centers="rows" if kind == "rows" else "free")
+    else:
+        model = LocalMixtureClassifier(1, loss=kind, **few)
+        score = np.array(["low", "fair", "high"])[np.digitize(score, [1.3, 2.2])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(frame, score), frame, np.asarray(score)
+
+
+FEW = ("regressor", "points", "rate", "rows", "log", "zero-one")
+
+
+@in_browser
+def test_the_page_computes_what_python_does_in_few_columns(tmp_path: Path) -> None:
+    """Of fitted models, with probabilities that go by the deviations of corrections."""
+    asked, scripts = [], []
+    for kind in FEW:
+        model, frame, y = fit_few(kind)
+        assert model.localities_
+        assert model.mixture_.posterior.pooled
+        rows = asked_rows(model, np.random.default_rng(1))
+        assert 0 < model.membership(rows).mean() < 1
+        asked.append((model, rows))
+        page = render(model, frame, y, tmp_path / f"{kind}.html", include_rows=kind == "rows")
+        scripts.append((page, script_of(rows, "motlm.evaluate")))
+    for (model, rows), found in zip(asked, open_pages(scripts, tmp_path), strict=True):
+        explanation = explain_local(model, rows)
+        for i, one in enumerate(found):
+            same(one, explanation[i])
+
+
+@in_browser
+def test_a_locality_in_few_columns_is_told_and_drawn(tmp_path: Path) -> None:
+    """Its sentence, strips, the picture, and how its formula differs; the full one is a click
+    away. The form says why the case is in it, or is not.
+    """
+    model, frame, y = fit_few("regressor")
+    page = render(model, frame, y, tmp_path / "report.html")
+    [one], data = model.localities_, data_of(page)
+    text, region = page.read_text(encoding="utf-8"), data["regions"][0]
+    assert region["where"] == one.where
+    assert text.count(escape(one.where)) >= 2  # in the table, and beside its rows
+    assert escape(one.correction()) in text
+    full = text.index("<summary>Full formula</summary>")
+    assert text.index(escape(one.formula())) > full > text.index(escape(one.correction()))
+    limiting = [strip for strip in region["strips"] if strip["text"]]
+    assert limiting
+    for strip in limiting:
+        assert f"{strip['name']} {strip['text']}" in one.where
+        outside = (frame[strip["name"]] < strip["ends"][0]) | (
+            frame[strip["name"]] > strip["ends"][1]
+        )
+        assert not model.membership(frame)[outside, 0].any()
+        assert 0 <= strip["share"][0] < strip["share"][1] <= 100
+    inside = frame[model.membership(frame)[:, 0]].iloc[0]
+    away = frame[(frame["age"] > limiting[0]["ends"][1]) | (frame["age"] < limiting[0]["ends"][0])]
+    values = [inside.to_dict(), away.iloc[0].to_dict()] if limiting[0]["name"] == "age" else []
+    values = values or [inside.to_dict()]
+    script = f"""
+      const at = (id) => document.getElementById(id), results = [];
+      for (const values of {json.dumps(values)}) {{
+        motlm.features.forEach((one, k) => {{ at(`field-${{k}}`).value = values[one.name]; }});
+        at("field-0").dispatchEvent(new Event("input"));
+        results.push([at("result").textContent, at("answer").textContent]);
+      }}
+      const fills = [...document.querySelectorAll("#region-0 .fill")];
+      const share = fills.map((one) => one.offsetWidth / one.parentNode.offsetWidth);
+      const charts = document.querySelectorAll("#map-chart svg.main-svg, #picture-0 svg.main-svg");
+      const wide = document.documentElement.scrollWidth <= innerWidth;
+      const open = document.querySelector("#region-0 details.full").open;
+      return {{ results, share, charts: charts.length, wide, open }};
+    """
+    out = open_page(page, script, tmp_path)
+    first = limiting[0]
+    text = f"{first['name']} {_shown(inside[first['name']])} ({first['text']})"
+    assert f"decided by locality 0: {text}" in out["results"][0][0]
+    if len(values) > 1:
+        assert "the case is in no locality" in out["results"][1][0]
+        age = _shown(away.iloc[0]["age"])
+        assert f"age {age} is not {first['text']}" in out["results"][1][1]
+    drawn = [
+        (strip["share"][1] - strip["share"][0]) / 100 for strip in limiting if "share" in strip
+    ]
+    assert out["share"] == pytest.approx(drawn, abs=0.02)
+    assert out["charts"] >= 1
+    assert out["wide"]
+    assert not out["open"]
+
+
+def _shown(value: Any) -> str:
+    """A value of the form, as it was given."""
+    return f"{float(f'{value:.17g}')!r}" if isinstance(value, float) else str(value)
+
+
+@pytest.mark.parametrize("kind", FEW)
+def test_pictures_show_the_locality(kind: str, tmp_path: Path) -> None:
+    """An ellipse, or an interval, around the cases of the locality, where other columns are held;
+    or a map, where localities look at two columns of numbers alone.
+    """
+    model, frame, y = fit_few(kind)
+    data = data_of(render(model, frame, y, tmp_path / "report.html", include_rows=True))
+    drawn = data["map"] or data["regions"][0]["picture"]
+    assert drawn is not None
+    [circle] = drawn["circles"]
+    one, names = model.localities_[0], list(model.mixture_.inputs.names)
+    for center, width, name in zip(circle["center"], circle["width"], drawn["axes"], strict=True):
+        j = names.index(name)
+        assert center == pytest.approx(one.center[j])
+        if width is not None:
+            assert width <= one.half_width[j] * (1 + 1e-9)
+        else:
+            assert np.isinf(one.half_width[j])
+    if data["map"]:
+        width = np.array([np.inf if one is None else one for one in circle["width"]])
+        gap = (frame[drawn["axes"]].to_numpy() - circle["center"]) / width
+        inside = (gap**2).sum(axis=1) <= 1
+        np.testing.assert_array_equal(inside, model.membership(frame)[:, 0])
+        assert drawn["others"] == len(names) - 2
+
+
+def test_cases_at_centers_are_hidden(tmp_path: Path) -> None:
+    """A center that is a row is neither shown nor in the file, unless rows are asked for."""
+    model, frame, y = fit_few("rows")
+    page = render(model, frame, y, tmp_path / "report.html")
+    text, data = page.read_text(encoding="utf-8"), data_of(page)
+    case = frame.iloc[model.localities_[0].row]
+    assert "cases like" not in text
+    assert data["hidden"]
+    assert data["regions"][0]["center"] is None
+    assert data["regions"][0]["where"] in model.localities_[0].where
+    for locus in data["model"]["loci"]:
+        assert locus["center"] is None
+    found = re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text[: text.index('id="plotly"')])
+    numbers = np.array([float(value) for value in found])
+    [locus], units = model.mixture_.loci, model.mixture_.inputs.units
+    assert len(locus.columns)
+    for j, center in zip(locus.columns, locus.center, strict=True):
+        name = model.mixture_.inputs.names[j]
+        for secret in (case[name], center, center / units.inverse_scale[j]):
+            assert np.abs(numbers - secret).min() > 1e-9 * abs(secret)
+    for strip in data["regions"][0]["strips"]:  # nor from the ends
+        assert np.mean(strip["ends"]) != pytest.approx(case[strip["name"]], rel=1e-6)
+    shown = render(model, frame, y, tmp_path / "report.html", include_rows=True)
+    assert escape(model.localities_[0].where) in shown.read_text(encoding="utf-8")
+    assert not data_of(shown)["hidden"]
+
+
+@in_browser
+def test_a_page_without_cases_has_no_form(tmp_path: Path) -> None:
+    model, frame, y = fit_few("rows")
+    page = render(model, frame, y, tmp_path / "report.html")
+    seen = "document.getElementById('form').checkVisibility()"
+    answer = "document.getElementById('answer').textContent"
+    text, visible = open_page(page, f"return [{answer}, {seen}];", tmp_path)
+    assert "The form is left out" in text
+    assert not visible
 
 
 @in_browser
@@ -625,11 +806,32 @@ def test_names_run_nothing(labels: Any, tmp_path: Path) -> None:
     assert out["bold"] == 0
 
 
+@in_browser
+def test_names_of_columns_of_localities_run_nothing(tmp_path: Path) -> None:
+    """In sentences, strips, levels, pictures, differences, and in what the form says."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.normal(size=300) for name in NASTY[:3]})
+    frame[NASTY[4]] = rng.choice([NASTY[2], NASTY[3]], 300)
+    inside = (np.abs(frame[NASTY[2]]) < 0.7) & (frame[NASTY[4]] == NASTY[2])
+    y = np.where(inside, 3 + frame[NASTY[0]], frame[NASTY[1]])
+    few = {"locality_columns": [NASTY[2], NASTY[4]], "locality_features": 2, **QUICK}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LocalMixtureRegressor(1, **few).fit(frame, y)
+    page = render(model, frame, y, tmp_path / "report.html", title=NASTY[0])
+    assert data_of(page)["regions"][0]["strips"]
+    count = "images: document.images.length, bold: document.querySelectorAll('main b').length"
+    out = open_page(page, f"return {{ text: document.body.textContent, {count} }};", tmp_path)
+    assert model.localities_[0].where in out["text"]
+    assert model.localities_[0].correction() in out["text"]
+    assert out["images"] == out["bold"] == 0
+
+
 def test_one_small_file_without_network(tmp_path: Path) -> None:
     model, frame, y = fit_three("regressor")
     page = render(model, frame, y, tmp_path / "deep" / "report.html")
     text = page.read_text()
-    assert page.stat().st_size < 5e6
+    assert page.stat().st_size < 3e6
     assert "default-src 'none'" in text
     packed = text.index('id="plotly"')
     assert not re.search(r'(?:src|href)="https?:', text[:packed])
@@ -649,7 +851,10 @@ def test_what_the_first_screen_says(tmp_path: Path) -> None:
     X, y = make_clf_case2(random_state=0)
     model, certificate = certify(
         LocalMixtureClassifier(
-            points_of_interest=[[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]], standardize=False, **QUICK
+            points_of_interest=[[-1.4, 0.0], [0.0, 0.75], [1.4, 0.0]],
+            standardize=False,
+            locality_widths="equal",
+            **QUICK,
         ),
         X,
         y,

@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
+from motlm import PAPER, LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.datasets import make_clf_case1, make_clf_case2, make_reg_case2, make_ringnorm
 from motlm.posterior import FIELDS
 
@@ -53,9 +53,9 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def paper(estimator: Any, *arguments: Any, **options: Any) -> Any:
-    """With the paper's loss and prior."""
-    own = {"loss": "zero-one"} if estimator is LocalMixtureClassifier else {"prior": Prior()}
-    return estimator(*arguments, **options, **own)
+    """With the paper's balls, independent models, loss and prior."""
+    own = {"loss": "zero-one"} if estimator is LocalMixtureClassifier else {}
+    return estimator(*arguments, **options, **own, **PAPER)
 
 
 SETS = {
@@ -92,6 +92,25 @@ SETS = {
         lambda: make_clf_case1(200, random_state=0),
     ),
 }
+OTHERS = {  # of later revisions
+    "few_columns": (LocalMixtureRegressor(2, **FAST), lambda: load_diabetes(return_X_y=True)),
+    "one_column_auto": (
+        LocalMixtureClassifier("auto", max_localities=2, locality_features=1, **FAST),
+        cancer,
+    ),
+    "all_columns": (
+        LocalMixtureRegressor(1, locality_features="all", corrections="all", **FAST),
+        clients,
+    ),
+    "named_columns_given": (
+        LocalMixtureRegressor(
+            points_of_interest=[[30, 10, "south", True, 3.0], [60, 30, "west", False, 3.0]],
+            locality_columns=["age", "km"],
+            **FAST,
+        ),
+        clients,
+    ),
+}
 SEVERAL = {  # classes, which the earlier revision did not have
     "iris": (LocalMixtureClassifier(2, **FAST), lambda: load_iris(return_X_y=True)),
     "iris_zero_one": (
@@ -120,9 +139,9 @@ def test_objectives_are_as_low(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", SETS | SEVERAL)
+@pytest.mark.parametrize("name", SETS | OTHERS | SEVERAL)
 def test_same_seed_same_posterior(name: str) -> None:
-    estimator, rows = (SETS | SEVERAL)[name]
+    estimator, rows = (SETS | OTHERS | SEVERAL)[name]
     one, again, two = (clone(estimator).set_params(n_jobs=n).fit(*rows()) for n in (1, 1, 2))
     for other in (again, two):
         assert other.inverse_temperature_ == one.inverse_temperature_
@@ -130,3 +149,5 @@ def test_same_seed_same_posterior(name: str) -> None:
         for field in FIELDS:
             found, expected = (getattr(model.posterior_, field) for model in (other, one))
             np.testing.assert_array_equal(found, expected, err_msg=field)
+        found, expected = (model.posterior_.column_weight for model in (other, one))
+        np.testing.assert_array_equal(found, expected)

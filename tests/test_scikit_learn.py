@@ -55,6 +55,15 @@ def of_old(estimator) -> dict[str, str]:
     [
         *(LocalMixtureClassifier(loss=loss) for loss in ("log", "zero-one")),
         *(LocalMixtureRegressor(loss=loss) for loss in ("squared", *RATE_LOSSES)),
+        *(
+            Estimator(n_starts=1, **settings)
+            for Estimator in (LocalMixtureClassifier, LocalMixtureRegressor)
+            for settings in (
+                {"locality_features": 1, "corrections": "none"},
+                {"locality_features": "all", "corrections": "all"},
+                {"locality_columns": 0, "centers": "rows"},
+            )
+        ),
     ],
     expected_failed_checks=of_old,
 )

@@ -7,6 +7,7 @@ second to import, and the command line must answer Ctrl-C in that time.
 from ._version import __version__
 
 __all__ = [
+    "PAPER",
     "LocalMixtureClassifier",
     "LocalMixtureRegressor",
     "LocalModel",
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .localities import Locality, LocalModel
     from .mixture import Mixture
     from .posterior import Posterior, Prior
+    from .reproduction import PAPER
     from .units import Units
 else:
     _HOMES = {
@@ -40,6 +42,7 @@ else:
         "Locality": "localities",
         "Mixture": "mixture",
         "ModelFileError": "errors",
+        "PAPER": "reproduction",
         "MotlmError": "errors",
         "Posterior": "posterior",
         "Prior": "posterior",

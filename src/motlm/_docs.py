@@ -13,18 +13,45 @@ PARAMETERS = """
     Parameters
     ----------
     n_localities : int or "auto", default=2
-        How many balls to search for. 0 is one linear model. "auto" grows the mixture one ball at a
-        time, up to `max_localities` or until two more give no improvement, and takes the number
-        that does best (see `select`). Ignored where points_of_interest are given.
+        How many localities to search for. 0 is one linear model. A number is kept if it can be: a
+        locality that is left without rows, or with all of them, is replaced by another one, and
+        dropped, with a warning, only where none can be found. "auto" grows the mixture one locality
+        at a time, up to `max_localities` or until two more give no improvement, and takes the
+        number that does best (see `select`). Ignored where points_of_interest are given.
     max_localities : int, default=8
-        Most balls that "auto" tries.
+        Most localities that "auto" tries.
     points_of_interest : array or DataFrame of (n_localities, n_features), default=None
-        Centers of the localities, in the columns and units of X. They stay where they are; only
-        radii and models are learned. None: the centers are learned too.
+        Centers of the localities, in the columns and units of X. They stay where they are; radii,
+        widths and models are learned. None: the centers are learned too.
     metric : str or callable, default="euclidean"
-        Distance between (standardized) rows and points. With given points any metric that
-        scikit-learn's `pairwise_distances` knows by name, or a function of two rows; learned points
-        are Euclidean.
+        Distance between (standardized) rows and centers. With points_of_interest or
+        ``centers="rows"`` any metric that scikit-learn's `pairwise_distances` knows by name, a
+        function of two rows, or "gower", for tables with categories: the mean over the columns of
+        the gap divided by the range for numbers, and of 0 or 1 for categories. These look at all
+        columns. Free centers are Euclidean.
+    centers : "free" or "rows", default="free"
+        Where learned centers may lie: anywhere, or at training rows, so that a locality is the
+        neighborhood of a real case.
+    locality_features : "auto", int, "all" or "ball", default="auto"
+        The columns that each locality looks at: at most so many (1: an interval in one column), or
+        "all"; "ball" is the paper's, all of them with equal widths. "auto" is at most three, or all
+        of them if these do better on held-out rows; with {paper} it is
+        "ball". Around points_of_interest localities look at all columns, or at `locality_columns`,
+        and only "ball" makes a difference.
+    locality_columns : list of str or int, str, int or None, default=None
+        Names, or numbers, of the columns that localities may look at; around points_of_interest,
+        those that they do look at. None: columns of numbers and those of two levels, or all if
+        there are no such. Of a category with more levels that is named, each level may be looked
+        at.
+    locality_widths : "learned", "equal", sequence or dict of float, default="learned"
+        Whether each column of a locality has a width of its own, or all have the same one between
+        standardized rows. Around points_of_interest with locality_columns also a number for each
+        of these, in the units of X: widths keep these proportions, and the radius is learned.
+    corrections : "auto", "own", "all" or "none", default="auto"
+        What local models are. "own": the exterior model with another intercept and other weights
+        of the columns that the locality looks at. "all": with other weights of all columns.
+        "none": models of their own, independent of the exterior one, as in the paper. "auto" is
+        "own"; with {paper} it is "none".
     inverse_temperature : "auto", float or sequence of float, default="auto"
         The paper's lambda', where lambda = lambda' * (sum of weights) divides the KL divergence. Of
         a sequence, or of "auto" ({auto}), {which} is taken, and the model refitted on all rows.
@@ -49,7 +76,7 @@ PARAMETERS = """
         does the same.
     warm_start : bool, default=False
         Whether to go on from the model of the last fit: its localities, number and
-        `inverse_temperature_` (balls are added or dropped where n_localities has changed) are
+        `inverse_temperature_` (some are added or dropped where n_localities has changed) are
         searched on, without looking for others.{loss}{coef_scale}
     overlap : "nearest" or "mean", default="nearest"
         Which of several applicable local models is used: that of the nearest center, or all, by
@@ -80,12 +107,14 @@ PARAMETERS = """
         Of a certified model, as long as it stands; else an AttributeError that says why.
     localities_ : list of Locality
         Each with center, half_width, coef, intercept, n_rows and formula(), in the user's units,
-        and with radius and radius_mean, which are distances between standardized rows. A locality
-        that no training row belongs to is dropped, with a warning.
+        with `where`, its place in words, and with radius and radius_mean, which are distances
+        between standardized rows, in its own widths. half_width is infinite along a column that it
+        does not look at. A locality that no training row belongs to is dropped, with a warning.
     exterior_ : LocalModel
         The linear model of the rows that no locality contains.
     posterior_ : Posterior
-        The distributions learned, in standardized units.
+        The distributions learned, in standardized units; its `layout` has the columns of each
+        locality with their weights, and which weights local models correct.
     objective_, gibbs_risk_, kl_ : float
         What was minimized, L_S(Q) + KL / lambda, and its parts{units}.
     inverse_temperature_ : float
@@ -113,14 +142,35 @@ OBJECTIVE = r"""    Notes
         \ell_i(x_j, y_j) + \ell_{ext}(x_j, y_j) \prod_{i=1}^n \big(1 - \omega_i(x_j)\big) \Big],
 
     where :math:`\alpha_j` are the weights of the rows, :math:`\omega_i(x)` is the probability that
-    ball i contains the row, and :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local
-    models and of the exterior one. For a standardized row x the score :math:`s_i` of model i is
-    normal with mean :math:`m_i = w_i \cdot x + b_i` and variance
-    :math:`v_i = \rho_i^2 |x|^2 + \sigma_i^2`, so that its loss has a closed form.
+    locality i contains the row, and :math:`\ell_i`, :math:`\ell_{ext}` are the losses of the local
+    models and of the exterior one. Locality i contains the rows with
+
+    .. math::
+
+        D_i(x)^2 = \sum_{k \in J_i} a_{ik} (x_k - c_{ik})^2 \le \beta_i^2,
+
+    where :math:`J_i` are the columns that it looks at, with weights :math:`a_{ik}` whose geometric
+    mean is 1 (all of them are 1 in the paper's balls). Its radius :math:`\beta_i` has a Gamma
+    distribution; its center is normal with standard deviations
+    :math:`\varepsilon_i / \sqrt{a_{ik}}`, or given. KL has :math:`(\ln a_{ik})^2 / 2` for each
+    weight, and the logarithm of the number of ways to choose the columns.
+
+    For a standardized row x the score :math:`s_i` of model i is normal with mean
+    :math:`m_i = w_i \cdot x + b_i`, so that its loss has a closed form. The variances are, of the
+    exterior model, and of a local one that corrects its weights in the columns :math:`S_i`,
+
+    .. math::
+
+        v_{ext} = \rho_{ext}^2 |x|^2 + \sigma_{ext}^2, \qquad
+        v_i = v_{ext} + \rho_i^2 \sum_{k \in S_i} x_k^2 + \sigma_i^2.
+
+    The prior of all corrections is normal around 0; its scale is learned with the other ones. With
+    ``corrections="none"`` it is :math:`v_i = \rho_i^2 |x|^2 + \sigma_i^2`.
+
 """
 
 CLASSIFIER = (
-    """Binary classification by a few linear models, each in a ball, and one outside.
+    """Classification by a few linear models, each in a locality of its own, and one outside.
 
     Minimizes the PAC-Bayes objective of "Mixtures of Transparent Local Models" (Diaby, Duchesne and
     Marchand) in closed form.
@@ -153,8 +203,9 @@ CLASSIFIER = (
         probability that any of them errs, which is never more, for the zero-one loss.""",
         units="",
         bound="Catoni's bound on the risk",
+        paper='loss="zero-one" or solver="nadam"',
     )
-    + r"""    classes_ : ndarray of (2,)
+    + r"""    classes_ : ndarray of (n_classes,)
         The labels.
 
 """
@@ -175,10 +226,10 @@ CLASSIFIER = (
     With ``combine="any"`` the bracket is :math:`1 - \prod_i (1 - \omega_i \ell_i) + \ell_{ext}
     \prod_i (1 - \omega_i)`, the probability that some applicable model errs.
 
-    `predict` uses one model for each row: of the balls that contain it (distance at most `radius`)
-    that of the nearest center, or, where none does, the exterior model. The label is the sign of
-    its mean score. With ``overlap="mean"`` it is the sign of the mean of the scores of all balls
-    that contain the row.
+    `predict` uses one model for each row: of the localities that contain it (distance at most
+    `radius`) that of the nearest center, or, where none does, the exterior model. The label is the
+    sign of its mean score. With ``overlap="mean"`` it is the sign of the mean of the scores of all
+    localities that contain the row.
 
     Examples
     --------
@@ -199,7 +250,7 @@ CLASSIFIER = (
 )
 
 REGRESSOR = (
-    """Regression by a few linear models, each in a ball, and one outside.
+    """Regression by a few linear models, each in a locality of its own, and one outside.
 
     Minimizes the PAC-Bayes objective of "Mixtures of Transparent Local Models" (Diaby, Duchesne and
     Marchand) in closed form. The target is centered and scaled inside.
@@ -222,6 +273,7 @@ REGRESSOR = (
             "\n        target: ``objective_ = gibbs_risk_ + target_scale_**2 * kl_ / lambda``"
         ),
         bound="the objective, which needs one\n        inverse_temperature",
+        paper='solver="nadam"',
     )
     + r"""    target_scale_ : float
         Standard deviation of the target, by which it was divided inside; 1 for rates.
@@ -242,9 +294,9 @@ REGRESSOR = (
         \ell_i(x, y) &= \frac{e^{(2-p) m_i + (2-p)^2 v_i / 2}}{2 - p}
         - y \, \frac{e^{(1-p) m_i + (1-p)^2 v_i / 2}}{1 - p} \quad \text{(Tweedie)}.
 
-    `predict` uses one model for each row: of the balls that contain it (distance at most `radius`)
-    that of the nearest center, or, where none does, the exterior model. With ``overlap="mean"`` it
-    is the mean of the predictions of all balls that contain the row.
+    `predict` uses one model for each row: of the localities that contain it (distance at most
+    `radius`) that of the nearest center, or, where none does, the exterior model. With
+    ``overlap="mean"`` it is the mean of the predictions of all localities that contain the row.
 
     Examples
     --------
@@ -255,5 +307,20 @@ REGRESSOR = (
     >>> model = LocalMixtureRegressor(n_localities=1, random_state=0).fit(X, y)
     >>> float(model.localities_[0].coef[0].round()), float(model.exterior_.coef[0].round())
     (1.0, -1.0)
+
+    A locality in one of two columns, where one of the weights is another:
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform([18, 2], [80, 30], size=(300, 2))  # age and distance
+    >>> cost = X[:, 1] * np.where(X[:, 0] < 30, 3, 2)
+    >>> settings = {"locality_columns": [0], "corrections": "all", "random_state": 0}
+    >>> model = LocalMixtureRegressor(1, **settings).fit(X, cost)
+    >>> [young] = model.localities_
+    >>> np.isfinite(young.half_width), float(young.coef[1].round())
+    (array([ True, False]), 3.0)
+    >>> float(model.exterior_.coef[1].round())
+    2.0
+    >>> bool(abs(young.center[0] + young.half_width[0] - 30) < 0.5)
+    True
     """
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
@@ -41,6 +42,8 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "handle_unknown": HANDLE_UNKNOWN,
     "select": ("held-out", "bound"),
     "warm_start": (True, False),
+    "centers": ("free", "rows"),
+    "corrections": ("auto", "own", "all", "none"),
     "standardize": (True, False),
 }
 
@@ -55,6 +58,11 @@ class Settings:
     max_localities: Any = 8
     points_of_interest: Any = None
     metric: Any = "euclidean"
+    centers: Any = "free"
+    locality_features: Any = "auto"
+    locality_columns: Any = None
+    locality_widths: Any = "learned"
+    corrections: Any = "auto"
     inverse_temperature: Any = "auto"
     select: Any = "held-out"
     validation_fraction: Any = 0.2
@@ -112,11 +120,12 @@ class Settings:
             value = getattr(self, name)
             if name == "standardize" and isinstance(value, Units):
                 continue
-            if value not in allowed:
+            if not isinstance(value, Hashable) or value not in allowed:
                 raise InputError(
                     f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}."
                 )
         self._check_loss()
+        self._check_localities()
         if self.prior is not None and not isinstance(self.prior, Prior):
             raise InputError(
                 f"prior must be None or a motlm.Prior; got {type(self.prior).__name__}."
@@ -152,6 +161,60 @@ class Settings:
                 f"class_weight must be None, 'balanced' or a dict of labels and weights; got"
                 f" {_show(given)}."
             )
+
+    def _check_localities(self) -> None:
+        given = self.locality_features
+        words = ("auto", "all", "ball")
+        sound = isinstance(given, str) and given in words
+        if not sound and not (
+            isinstance(given, Integral) and not isinstance(given, bool) and 1 <= int(given) <= COUNT
+        ):
+            raise InputError(
+                f"locality_features must be 'auto', 'all', 'ball' or a number of columns >= 1; got"
+                f" {_show(given)}."
+            )
+        widths = self.locality_widths
+        if isinstance(widths, str) and widths not in ("learned", "equal"):
+            raise InputError(
+                f"locality_widths must be 'learned', 'equal' or a number for each of"
+                f" locality_columns; got {widths!r}."
+            )
+        paper = [
+            text
+            for text, asked in (
+                ("solver='nadam'", self.solver == "nadam"),
+                ("coef_scale='unit'", self.coef_scale == "unit"),
+                ("combine='any'", self.combine == "any"),
+            )
+            if asked
+        ]
+        few = self.solver == "nadam" and (
+            given not in ("auto", "ball")
+            or self.centers == "rows"
+            or self.locality_columns is not None
+        )
+        if paper and (few or self.corrections in ("own", "all")):
+            raise InputError(
+                f"{paper[0]} is of the paper's setting, balls in all columns with independent"
+                f" models; got locality_features={given!r}, corrections={self.corrections!r},"
+                f" centers={self.centers!r}, locality_columns={_show(self.locality_columns)}.",
+                "Add **motlm.PAPER, or leave it out.",
+            )
+
+    def corrections_of(self, target: Target) -> str:
+        """ "auto" is "own", but for the paper's loss and its settings."""
+        if self.corrections != "auto":
+            return str(self.corrections)
+        return "none" if self._is_paper(target) else "own"
+
+    def features_of(self, target: Target) -> Any:
+        """ "auto" is "ball" for the paper's loss and its settings."""
+        if self.locality_features == "auto" and self._is_paper(target):
+            return "ball"
+        return self.locality_features
+
+    def _is_paper(self, target: Target) -> bool:
+        return target.loss_name == "zero-one" or self.solver == "nadam"
 
     def _check_integer(self, name: str, low: int) -> None:
         value = getattr(self, name)
@@ -223,11 +286,29 @@ class Settings:
         return [n]
 
     def check_metric(self) -> None:
-        """Learned points are Euclidean."""
-        if self.points_of_interest is None and self.metric != "euclidean":
+        """Points that are found are Euclidean, unless they are rows."""
+        given, metric = self.points_of_interest is not None, self.metric
+        if self.centers == "rows" and given:
             raise InputError(
-                f"metric={self.metric!r} needs points_of_interest: learned points support the"
-                " Euclidean metric only. Give the points, or leave metric='euclidean'."
+                "centers='rows' is for points of interest that are found; got points_of_interest,"
+                " which are the centers.",
+                "Leave one of them out.",
+            )
+        if isinstance(metric, str) and metric == "euclidean":
+            return
+        if not given and self.centers != "rows":
+            raise InputError(
+                f"metric={metric!r} needs points_of_interest, or centers='rows': free centers"
+                " support the Euclidean metric only.",
+                "Give the points, add centers='rows', or leave metric='euclidean'.",
+            )
+        few = isinstance(self.locality_features, Integral) or self.locality_columns is not None
+        equal = isinstance(self.locality_widths, str)
+        if not given and (few or not equal):
+            raise InputError(
+                "locality_features, locality_columns and locality_widths are of the Euclidean"
+                f" metric; got them with metric={metric!r}, which looks at all columns.",
+                "Leave them out, or the metric.",
             )
 
     def search_options(self) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from .errors import (
     VoidCertificateError,
 )
 from .files import Saved, save_model
-from .fitting import Kind, Sample, fit_mixture
-from .geometry import Geometry, GivenCenters, LearnedBalls, Metric
-from .inputs import HANDLE_UNKNOWN
+from .fitting import Kind, Sample, fit_mixture, geometries_of
+from .geometry import Geometry
+from .inputs import HANDLE_UNKNOWN, Columns
 from .localities import Locality, LocalModel
 from .mixture import Mixture, View
 from .optimize import Record
@@ -50,6 +50,11 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         max_localities: int = 8,
         points_of_interest: Any = None,
         metric: Any = "euclidean",
+        centers: str = "free",
+        locality_features: Any = "auto",
+        locality_columns: Any = None,
+        locality_widths: Any = "learned",
+        corrections: str = "auto",
         inverse_temperature: Any = "auto",
         select: str = "held-out",
         validation_fraction: float = 0.2,
@@ -71,6 +76,11 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         self.max_localities = max_localities
         self.points_of_interest = points_of_interest
         self.metric = metric
+        self.centers = centers
+        self.locality_features = locality_features
+        self.locality_columns = locality_columns
+        self.locality_widths = locality_widths
+        self.corrections = corrections
         self.inverse_temperature = inverse_temperature
         self.select = select
         self.validation_fraction = validation_fraction
@@ -113,11 +123,11 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             model.certificate_ = saved.certificate
         return model
 
-    def _geometry(self, points: Array | None, settings: Settings) -> Geometry:
-        """Where localities lie, before any row is seen."""
-        if points is None:
-            return LearnedBalls()
-        return GivenCenters(points, Metric(settings.metric))
+    def _geometries(
+        self, points: Array | None, settings: Settings, columns: Columns, target: Target
+    ) -> list[Geometry]:
+        """Where localities may lie, before any row is seen; of several, one is chosen."""
+        return geometries_of(points, settings, columns, target)
 
     def _learn_target(self, y: AnyArray, settings: Settings) -> Target:
         raise NotImplementedError
@@ -136,7 +146,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         def learn(y: AnyArray) -> Target:
             return self._learn_target(y, settings)
 
-        kind = Kind(type(self).__name__, learn, self._geometry)
+        kind = Kind(type(self).__name__, learn, self._geometries)
         before = getattr(self, "mixture_", None) if settings.warm_start else None
         self.mixture_ = fit_mixture(kind, settings, sample, before)
         for name in ("certificate_", "table_"):  # they were of another model
@@ -531,6 +541,11 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         max_localities: int = 8,
         points_of_interest: Any = None,
         metric: Any = "euclidean",
+        centers: str = "free",
+        locality_features: Any = "auto",
+        locality_columns: Any = None,
+        locality_widths: Any = "learned",
+        corrections: str = "auto",
         inverse_temperature: Any = "auto",
         select: str = "held-out",
         validation_fraction: float = 0.2,
@@ -557,6 +572,11 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
             max_localities=max_localities,
             points_of_interest=points_of_interest,
             metric=metric,
+            centers=centers,
+            locality_features=locality_features,
+            locality_columns=locality_columns,
+            locality_widths=locality_widths,
+            corrections=corrections,
             inverse_temperature=inverse_temperature,
             select=select,
             validation_fraction=validation_fraction,
@@ -679,8 +699,8 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         """The posterior's vote: memberships times the probability that each model's random score is
         positive, or, of several classes, the largest.
 
-        It weighs all models by how likely the row is to be theirs, so that near the edge of a ball
-        it may favor the other label than `predict`, which uses the models that apply.
+        It weighs all models by how likely the row is to be theirs, so that near the edge of a
+        locality it may favor the other label than `predict`, which uses the models that apply.
 
         Parameters
         ----------
@@ -740,6 +760,11 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         max_localities: int = 8,
         points_of_interest: Any = None,
         metric: Any = "euclidean",
+        centers: str = "free",
+        locality_features: Any = "auto",
+        locality_columns: Any = None,
+        locality_widths: Any = "learned",
+        corrections: str = "auto",
         inverse_temperature: Any = "auto",
         select: str = "held-out",
         validation_fraction: float = 0.2,
@@ -764,6 +789,11 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
             max_localities=max_localities,
             points_of_interest=points_of_interest,
             metric=metric,
+            centers=centers,
+            locality_features=locality_features,
+            locality_columns=locality_columns,
+            locality_widths=locality_widths,
+            corrections=corrections,
             inverse_temperature=inverse_temperature,
             select=select,
             validation_fraction=validation_fraction,

@@ -83,6 +83,7 @@ class Experience:
     exposure: float
     actual: float
     expected: float
+    where: str = ""  # a locality lies, in words
 
     @property
     def ratio(self) -> float:
@@ -173,7 +174,9 @@ class Evaluation:
         ]
         ratios = [f"{one.ratio:.3f}" for one in self.experience]
         head = ("", "rows", "exposure", "actual", "expected", "ratio")
-        return _table([head, *((*line, r) for line, r in zip(lines, ratios, strict=True))])
+        table = _table([head, *((*line, r) for line, r in zip(lines, ratios, strict=True))])
+        places = [f"{one.name}: {one.where}" for one in self.experience if one.where]
+        return "\n\n".join([table, "\n".join(places)] if places else [table])
 
     def _class_table(self) -> str:
         lines = [
@@ -422,14 +425,17 @@ def _experience(
 ) -> Iterator[Experience]:
     """Of all rows, of each model, and by decile of the predicted rate."""
 
-    def of(name: str, some: Integers) -> Experience:
-        sums = (float(values[some].sum()) for values in (exposure, actual, expected))
-        return Experience(name, len(some), *sums)
+    def of(name: str, some: Integers, where: str = "") -> Experience:
+        years, seen, due = (float(values[some].sum()) for values in (exposure, actual, expected))
+        return Experience(name, len(some), years, seen, due, where)
+
+    mixture = model.mixture_
 
     yield of("all rows", np.arange(len(actual)))
     used = model.apply(X)
     for i in np.unique(used):
-        yield of(model.mixture_.region_name(int(i)), np.flatnonzero(used == i))
+        where = mixture.localities[i].where if 0 <= i < mixture.n_localities else ""
+        yield of(mixture.region_name(int(i)), np.flatnonzero(used == i), where)
     decile = group_equally(expected / exposure, exposure, _BINS)
     for k in range(decile.max() + 1):
         yield of(f"decile {k + 1}", np.flatnonzero(decile == k))

@@ -6,8 +6,10 @@ Everything is computed in local variables; the estimator assigns the mixture tha
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,17 @@ from .errors import (
     StoppedEarlyWarning,
 )
 from .fingerprints import Fingerprint
-from .geometry import Geometry, radii
-from .inputs import CheckedTable, Reading
+from .geometry import (
+    Geometry,
+    GivenCenters,
+    LearnedBalls,
+    LearnedLocalities,
+    Metric,
+    RowCenters,
+    RowLocalities,
+    radii,
+)
+from .inputs import CheckedTable, Columns, Group, Reading
 from .learning import Found, Learning
 from .limits import SMALLEST_TARGET
 from .mixture import Mixture, Provenance
@@ -41,7 +52,9 @@ from .units import Units, check_spread, moments
 from .warmup import warm_up
 from .watch import Watch
 
-__all__ = ["Kind", "Sample", "count_rows", "fit_mixture"]
+__all__ = ["Kind", "Sample", "count_rows", "fit_mixture", "geometries_of"]
+
+_FEW = 3  # columns of a locality that people read at a glance
 
 
 @dataclass(frozen=True)
@@ -50,7 +63,8 @@ class Kind:
 
     owner: str  # name of the estimator, for messages
     target: Callable[[AnyArray], Target]  # of the targets of the rows to fit on
-    geometry: Callable[[Array | None, Settings], Geometry]  # of points of interest, if given
+    # that localities may have: of points of interest, if given, settings, columns and target
+    geometries: Callable[[Array | None, Settings, Columns, Target], list[Geometry]]
 
 
 @dataclass(frozen=True)
@@ -95,9 +109,13 @@ def fit_mixture(
     room = max(sizes)
     if before is not None and points is None and prior.plain:
         room = max(room, before.n_localities)
+    geometries = kind.geometries(points, settings, reading.columns, target)
+    geometries = _looking(geometries, varies, settings.locality_columns is not None)
+    old = None if before is None else before.geometry
+    geometries = [one.offer(rows.X, room, old) for one in geometries]
     recipe = Recipe(
         reading=reading,
-        geometry=kind.geometry(points, settings),
+        geometry=geometries[0],
         target=target,
         standardize=settings.standardize,
         varies=varies,
@@ -107,8 +125,15 @@ def fit_mixture(
         free_scale=settings.coef_scale == "free",
         room=room,
     )
-    whole = recipe.problem(rows)
-    resumed = None if before is None else _resume(before, whole)
+    recipes = [replace(recipe, geometry=one) for one in geometries]
+    wholes = [one.problem(rows) for one in recipes]
+    whole, resumed = wholes[0], None
+    if before is not None:
+        again = [_resume(before, one) for one in wholes]
+        which = next((k for k, one in enumerate(again) if one is not None), None)
+        if which is not None:
+            resumed, recipes, wholes = again[which], [recipes[which]], [wholes[which]]
+            whole = wholes[0]
     validation = _read_validation(sample, whole)
     warm_up(whole.objective(room, 1.0), settings.verbose > 0)
     # a block's products are small: more threads of BLAS only wait for each other
@@ -117,7 +142,7 @@ def fit_mixture(
         threadpool_limits(limits=1, user_api="blas"),
     ):
         learning = Learning(
-            recipe=replace(recipe, room=max(sizes)),
+            recipes=[replace(one, room=max(sizes)) for one in recipes],
             temperatures=temperatures,
             select=settings.select,
             validation_fraction=settings.validation_fraction,
@@ -126,10 +151,161 @@ def fit_mixture(
             watch=watch,
             rng=rng,
         )
-        found = learning.learn(rows, whole, sizes, resumed, validation)
+        found = learning.learn(rows, wholes, sizes, resumed, validation)
     _warn_of_end(found, sizes, watch, rows, settings)
     fingerprint = _fingerprint(table, validation, before if resumed is not None else None)
     return _keep(found, table, settings, fingerprint, room, learning)
+
+
+def _looking(geometries: list[Any], varies: Booleans, named: bool) -> list[Geometry]:
+    """Those that look at a column that varies; if none does and columns were not named, at all."""
+    found = [one for one in geometries if one.looks_at(varies)]
+    if found or not varies.any():
+        return found or geometries[:1]
+    if named:
+        raise InputError(
+            "all columns that locality_columns names are constant in the training rows.",
+            "Name one that varies, or leave locality_columns out.",
+        )
+    return [replace(one, asked=None) for one in geometries]
+
+
+def geometries_of(
+    points: Array | None, settings: Settings, columns: Columns, target: Target
+) -> list[Geometry]:
+    """That these settings leave to choose from."""
+    corrections, features = settings.corrections_of(target), settings.features_of(target)
+    if points is not None:
+        return [_given(points, settings, columns, corrections, features)]
+    at_rows = settings.centers == "rows"
+    if settings.metric != "euclidean":
+        return [RowCenters(metric=Metric(settings.metric), corrections=corrections)]
+    paper = features == "ball" and corrections == "none" and settings.locality_columns is None
+    if paper and not at_rows:
+        return [LearnedBalls()]
+    asked = _candidates(settings.locality_columns, columns)
+    if not isinstance(settings.locality_widths, str):
+        raise InputError(
+            "locality_widths in numbers are for points_of_interest that are given; got them"
+            " without.",
+            "Use 'learned' or 'equal'.",
+        )
+    widths = settings.locality_widths == "learned"
+    kind = RowLocalities if at_rows else LearnedLocalities
+    make = partial(kind, asked=asked, corrections=corrections, widths=widths)
+    if features == "ball":
+        return [make(most=0, widths=False)]
+    if features == "all":
+        return [make(most=0)]
+    if features != "auto":
+        return [make(most=int(features))]
+    few = make(most=_FEW)
+    return [few] if len(asked) <= _FEW else [few, make(most=0)]
+
+
+def _given(
+    points: Array, settings: Settings, columns: Columns, corrections: str, features: Any
+) -> GivenCenters:
+    """Around points that are given: by the metric, or in the columns that are named."""
+    metric = Metric(settings.metric)
+    named, widths = settings.locality_columns, settings.locality_widths
+    if named is None:
+        if not isinstance(widths, str):
+            raise InputError(
+                "locality_widths are of the columns that locality_columns names; got them alone."
+            )
+        if features == "ball" or widths == "equal" or settings.metric != "euclidean":
+            return GivenCenters(points, metric, corrections=corrections)
+        named = columns.names  # all, with widths that are learned
+    if settings.metric != "euclidean":
+        raise InputError(
+            f"locality_columns are for the Euclidean metric; got metric={settings.metric!r}.",
+            "Leave one of them out.",
+        )
+    own = _candidates(named, columns)
+    given = None
+    if not isinstance(widths, str):
+        given = tuple(widths_of(widths, named, columns, own))
+    learned = isinstance(widths, str) and widths == "learned" and len(own) > 1
+    return GivenCenters(
+        points, metric, corrections=corrections, columns=own, widths=given, learned_widths=learned
+    )
+
+
+def widths_of(widths: Any, named: Any, columns: Columns, own: tuple[int, ...]) -> Iterator[float]:
+    """Of each encoded column, in the user's units: by name, or in the order of locality_columns."""
+    groups = [_named(columns.groups, name) for name in _names(named)]
+    values = [widths] if np.ndim(widths) == 0 else list(widths)
+    if isinstance(widths, Mapping):
+        keys = [_named(columns.groups, name, "locality_widths").name for name in widths]
+        strange = [key for key in keys if key not in [one.name for one in groups]]
+        if strange:
+            raise InputError(
+                f"locality_widths has {strange[0]!r}, which is not one of locality_columns."
+            )
+        values = [
+            list(widths.values())[keys.index(one.name)] if one.name in keys else None
+            for one in groups
+        ]
+    if len(values) != len(groups) or not all(
+        isinstance(one, Real) and not isinstance(one, bool) and 0 < float(one) < np.inf
+        for one in values
+    ):
+        raise InputError(
+            f"locality_widths must be 'learned', 'equal' or a positive number for each of the"
+            f" {len(groups)} columns of locality_columns; got {str(widths)[:200]}."
+        )
+    by_column = {
+        j: float(value)
+        for one, value in zip(groups, values, strict=True)
+        for j in range(one.columns.start, one.columns.stop)
+    }
+    return (by_column[j] for j in own)
+
+
+def _candidates(given: Any, columns: Columns) -> tuple[int, ...]:
+    """Encoded columns that localities may look at: those of the columns that are named; else of
+    numbers and of two levels, or of all where there are no such.
+    """
+    groups = columns.groups
+    if given is None:
+        chosen = [one for one in groups if one.levels is None or len(one.levels) == 2] or groups
+    else:
+        chosen = [_named(groups, name) for name in _names(given)]
+        if not chosen:
+            raise InputError("locality_columns names no column; leave it out to allow all.")
+        names = [one.name for one in chosen]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise InputError(f"locality_columns names {twice[0]!r} twice; give each column once.")
+    every = (j for one in chosen for j in range(one.columns.start, one.columns.stop))
+    return tuple(dict.fromkeys(every))
+
+
+def _names(given: Any) -> list[Any]:
+    """Of columns, one or several."""
+    if isinstance(given, (str, Integral)):
+        return [given]
+    try:
+        return list(given)
+    except TypeError:
+        raise InputError(
+            "locality_columns must be a list of names, or numbers, of columns; got"
+            f" {str(given)[:200]}."
+        ) from None
+
+
+def _named(groups: Sequence[Group], name: Any, what: str = "locality_columns") -> Group:
+    if isinstance(name, Integral) and not isinstance(name, bool) and -1 < int(name) < len(groups):
+        return groups[int(name)]
+    found = [one for one in groups if one.name == name]
+    if not found:
+        shown = ", ".join(repr(one.name) for one in groups[:8])
+        shown += ", .." if len(groups) > 8 else ""
+        raise InputError(
+            f"{what} has {name!r}, which is not a column of X; its columns are {shown}."
+        )
+    return found[0]
 
 
 def _generator(random_state: Any) -> np.random.Generator:
@@ -165,7 +341,8 @@ def _read(
     if points is not None:
         points = reading.encode_points(points)
     target = kind.target(y[counted])
-    return reading, Table(encoded, target.code(y[counted]), weight[counted]), points, target
+    table = Table(encoded, target.code(y[counted]), weight[counted], np.flatnonzero(counted))
+    return reading, table, points, target
 
 
 def _read_validation(sample: Sample, whole: Problem) -> Table | None:
@@ -191,13 +368,15 @@ def _resume(before: Mixture, problem: Problem) -> tuple[Posterior, float] | None
         and before.geometry.kind == problem.geometry.kind
         and before.target.kind == problem.target.kind
         and _equal_labels(before.target.classes, problem.target.classes)
+        and before.geometry.fits(problem.geometry)
     )
     if not same:
         return None
     n, room = before.n_localities, problem.prior.n_localities
-    if n > room or (not problem.geometry.learned and n != room):
+    if n > room or (not problem.geometry.sought and n != room):
         return None
-    moved = problem.translate(before.posterior, before.inputs, before.target)
+    posterior = problem.geometry.resume(before.geometry, before.posterior)
+    moved = problem.translate(posterior, before.inputs, before.target)
     return moved, before.provenance.inverse_temperature
 
 
@@ -245,11 +424,17 @@ def _keep(
         path=tuple(learning.records),
     )
     geometry: Any = problem.geometry
+    posterior = solution.posterior
+    if geometry.learned:  # a search may begin at a row, whose values in other columns are dropped
+        seen = posterior.column_weight > 0
+        posterior = replace(posterior, center=np.where(seen, posterior.center, 0.0))
+    places = np.arange(len(table.X)) if table.places is None else table.places
+    geometry, posterior = geometry.settle(problem.inputs, posterior, table.X, places)
     mixture = Mixture(
         problem.inputs,
-        replace(geometry, radius=radii(geometry, solution.posterior)),
+        replace(geometry, radius=radii(geometry, posterior)),
         problem.target,
-        solution.posterior,
+        posterior,
         OVERLAPS[settings.overlap],
         provenance,
     )
@@ -261,6 +446,12 @@ def _balance(mixture: Mixture, table: Table) -> Mixture:
     if not isinstance(mixture.target, Rate):
         return mixture
     answers = np.concatenate([view.answer for view in mixture.views(table.X)])
+    if not np.isfinite(answers).all():
+        raise InputError(
+            "some predicted rates are beyond the range of floats: rows of tiny weight or exposure"
+            " have no part in the fit.",
+            "Leave them out, or use weights and exposures that differ less.",
+        )
     shift = mixture.target.imbalance(answers, table.target, table.weight)
     intercept = mixture.posterior.intercept + shift
     return replace(mixture, posterior=replace(mixture.posterior, intercept=intercept))

@@ -59,6 +59,9 @@ class TableNotes:
         quantile of `vote_proba`; of several classes the slope and an intercept for each.
     exposure : str or None
         The column that tells how long, or how much, each row was observed.
+    cases : tuple of str
+        Of centers that are rows: what each is called, by the ID column ("client 4711") or by its
+        number in the table ("row 17").
     """
 
     target: str
@@ -66,6 +69,7 @@ class TableNotes:
     fill: Mapping[str, float | str] = field(default_factory=dict)
     calibration: tuple[float, ...] | None = None
     exposure: str | None = None
+    cases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

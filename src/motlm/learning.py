@@ -29,6 +29,7 @@ from .watch import Watch
 __all__ = ["Found", "Learning", "Outcome", "choose", "choose_simplest", "is_futile"]
 
 PATIENCE = 2  # sizes without improvement before growth ends
+_RAISED = 4  # times that lambda is doubled to keep as many localities as were asked for
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
 
 
@@ -53,6 +54,8 @@ class Outcome:
     losses: Array  # of each of them; none without them
     merit: tuple[float, ...]  # the larger the better
     enveloped: bool = False  # whether one ball contains all rows, and so does the exterior's work
+    whole: bool = True  # whether all localities contain rows
+    variant: int = 0  # which of several geometries its localities have
 
     @property
     def n_localities(self) -> int:
@@ -69,7 +72,8 @@ def choose_simplest(outcomes: Sequence[Outcome], weight: Array) -> Outcome:
 
     def order(outcome: Outcome) -> tuple[float, ...]:
         away = abs(np.log(outcome.solutions[0].inverse_temperature))
-        return outcome.n_localities, away, outcome.solutions[0].inverse_temperature
+        temperature = outcome.solutions[0].inverse_temperature
+        return outcome.n_localities, outcome.variant, away, temperature
 
     best = max(outcomes, key=lambda outcome: outcome.merit)
     alike = (one for one in sorted(outcomes, key=order) if _is_close(one, best, weight, 1.0))
@@ -102,12 +106,17 @@ def choose(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
         if outcome.n_localities < best.n_localities and not outcome.enveloped
     ]
     if best.enveloped and fewer:
+        fewer = [one for one in fewer if one.variant == best.variant] or fewer
         n = max(outcome.n_localities for outcome in fewer)
         outcomes = [outcome for outcome in fewer if outcome.n_localities == n]
         best = max(outcomes, key=lambda outcome: outcome.merit)
     if weight is None or len(weight) < 2:
         return best
-    alike = [outcome for outcome in outcomes if outcome.n_localities == best.n_localities]
+    alike = [
+        outcome
+        for outcome in outcomes
+        if (outcome.n_localities, outcome.variant) == (best.n_localities, best.variant)
+    ]
     for outcome in sorted(alike, key=lambda outcome: outcome.solutions[0].inverse_temperature):
         if _is_close(outcome, best, weight, standard_errors):
             return outcome
@@ -134,7 +143,7 @@ def is_futile(outcomes: Sequence[Outcome]) -> bool:
 class Learning:
     """How a fit goes, whatever its rows."""
 
-    recipe: Recipe
+    recipes: Sequence[Recipe]  # that differ in the geometry of localities
     temperatures: tuple[float, ...]
     select: str  # "held-out" or "bound"
     validation_fraction: float
@@ -147,44 +156,49 @@ class Learning:
 
     @property
     def target(self) -> Target:
-        return self.recipe.target
+        return self.recipes[0].target
 
     def learn(
         self,
         table: Table,
-        whole: Problem,
+        wholes: Sequence[Problem],
         sizes: list[int],
         before: tuple[Posterior, float] | None,
         validation: Table | None,
     ) -> Found:
         """Choose n and lambda, if there is a choice, and search on all rows.
 
-        `whole` is the problem of the table. `before` is a posterior to go on from, with its lambda;
-        `validation` are rows to choose by.
+        `wholes` are the problems of the table, for each recipe. `before` is a posterior to go on
+        from, with its lambda; `validation` are rows to choose by.
         """
         temperatures = sorted(self.temperatures, reverse=True)
         if before is not None and (len(temperatures) == 1 or before[1] in temperatures):
             temperatures = [before[1]] if before[1] in temperatures else temperatures
             n = min(before[0].n_localities, max(sizes)) if len(sizes) > 1 else sizes[0]
             self.watch.plan(2)
-            search = self._search(whole)
+            search, whole = self._search(wholes[0]), wholes[0]
             return self._finish(whole, search.resume(n, temperatures[0], before[0], self.rng))
-        problem, held = whole, None
-        if len(sizes) * len(temperatures) > 1 and self.select == "held-out":
+        problems = list(wholes)
+        held: list[Rows | None] = [None] * len(wholes)
+        if len(sizes) * len(temperatures) * len(wholes) > 1 and self.select == "held-out":
             if validation is not None:
-                held = _hold(whole, validation, "y_val")
+                held = [_hold(one, validation, "y_val") for one in wholes]
             else:
-                part = self._hold_out(table, sizes, temperatures)
-                if part is None:
-                    sizes, temperatures = sizes[:1], temperatures[-1:]
+                parts = self._hold_out(table, sizes, temperatures)
+                if parts is None:
+                    sizes, temperatures, problems = sizes[:1], temperatures[-1:], problems[:1]
                 else:
-                    problem, held, sizes = part
-        outcomes = self._explore(problem, held, sizes, temperatures)
-        weight = None if held is None else held.weight
-        if weight is not None and len(weight) > 1 and self.target.loss.likelihood:
-            best = choose_simplest(outcomes, weight)
+                    problems, held, sizes = parts
+        outcomes = self._explore_all(problems, held, sizes, temperatures)
+        rows = held[0]
+        if len(sizes) == 1:  # what was asked for
+            outcomes = [one for one in outcomes if one.whole] or outcomes
+        if rows is not None and len(rows.weight) > 1 and self.target.loss.likelihood:
+            best = choose_simplest(outcomes, rows.weight)
         else:
+            weight = None if rows is None else rows.weight
             best = choose(outcomes, weight, self.target.standard_errors)
+        problem, whole = problems[best.variant], wholes[best.variant]
         if self.watch.over() and problem is not whole:
             return self._finish(problem, best.solutions)
         seeds = best.solutions[:1]  # what was chosen, if on these rows
@@ -195,24 +209,47 @@ class Learning:
             ]
             pairs = zip(best.solutions, moved, strict=True)
             seeds = [replace(one, posterior=posterior) for one, posterior in pairs]
-        return self._finish(whole, seeds)
+        return self._finish(whole, seeds, sizes[0] if len(sizes) == 1 else 0)
+
+    def _explore_all(
+        self,
+        problems: Sequence[Problem],
+        held: Sequence[Rows | None],
+        sizes: list[int],
+        temperatures: list[float],
+    ) -> list[Outcome]:
+        """Of each geometry, as far as time allows; one model without localities is the same for
+        all.
+        """
+        outcomes: list[Outcome] = []
+        for k, (problem, rows) in enumerate(zip(problems, held, strict=False)):
+            own = [n for n in sizes if n or not k]
+            if not own or (outcomes and self.watch.over()):
+                break
+            found = self._explore(problem, rows, own, temperatures)
+            outcomes += [replace(one, variant=k) for one in found]
+        return outcomes
 
     def _hold_out(
         self, table: Table, sizes: list[int], temperatures: list[float]
-    ) -> tuple[Problem, Rows, list[int]] | None:
-        """The problem of some rows, the others to choose by, and the sizes that remain; None, with
+    ) -> tuple[list[Problem], list[Rows | None], list[int]] | None:
+        """The problems of some rows, the others to choose by, and the sizes that remain; None, with
         a warning, where there are too few rows.
         """
-        learned = self.recipe.geometry.learned
+        sought = self.recipes[0].geometry.sought
         mask = held_out(table.target, self.validation_fraction, stratify=self.target.stratify)
-        if mask is None or (learned and min(sizes) > (~mask).sum()):
+        if mask is None or (sought and min(sizes) > (~mask).sum()):
             _warn_of_few(len(table.X), sizes, temperatures)
             return None
         rest = table.part(mask)
-        problem = self.recipe.problem(table.part(~mask))
-        problem.inputs.check_reach(rest.X, "X")
-        held = _hold(problem, rest, "y")
-        return problem, held, [n for n in sizes if not learned or n <= (~mask).sum()]
+        problems: list[Problem] = []
+        held: list[Rows | None] = []
+        for recipe in self.recipes:
+            problem = recipe.problem(table.part(~mask))
+            problem.inputs.check_reach(rest.X, "X")
+            problems.append(problem)
+            held.append(_hold(problem, rest, "y"))
+        return problems, held, [n for n in sizes if not sought or n <= (~mask).sum()]
 
     def _explore(
         self, problem: Problem, held: Rows | None, sizes: list[int], temperatures: list[float]
@@ -255,14 +292,15 @@ class Learning:
         radius = radii(problem.geometry, posterior)
         inside = _count_rows(problem, posterior, radius)
         enveloped = bool((inside == len(problem.rows)).any())
+        whole = bool(inside.all()) and not enveloped
         if held is None:
             bound = self.target.bound(ranked[0], float(problem.rows.weight.sum()), n_choices)
-            return Outcome(ranked, None, np.empty(0), (-bound,), enveloped)
+            return Outcome(ranked, None, np.empty(0), (-bound,), enveloped, whole)
         scores = self._scores(problem, posterior, radius, held)
         objective = replace(problem, rows=held).objective(posterior.n_localities, 1.0)
         score = self.target.judge(scores, held)
         merit = (score, -objective.gibbs_risk(posterior))
-        return Outcome(ranked, score, self.target.losses(scores, held), merit, enveloped)
+        return Outcome(ranked, score, self.target.losses(scores, held), merit, enveloped, whole)
 
     def _scores(self, problem: Problem, posterior: Posterior, radius: Array, rows: Rows) -> Array:
         """Of the answers to some rows, standardized."""
@@ -271,33 +309,66 @@ class Learning:
         used = self.overlap.choose(distance, member)
         return self.overlap.combine(mean, used, apply_to(member))
 
-    def _finish(self, problem: Problem, seeds: Sequence[Solution]) -> Found:
+    def _finish(self, problem: Problem, seeds: Sequence[Solution], asked: int = 0) -> Found:
         """The best of these minima, searched to the end on all rows, without localities that no row
-        belongs to.
+        belongs to; with as many as were asked for, if that can be had.
         """
         n, temperature = seeds[0].posterior.n_localities, seeds[0].inverse_temperature
         objective = problem.objective(n, temperature)
         ends = self._search(problem).polish(objective, [seed.posterior for seed in seeds], tol=None)
         every = [self._drop_empty(Found(end, problem, list(range(n)), n)) for end in ends]
         every.sort(key=lambda found: found.solution.objective)
+        if asked:
+            every.sort(key=lambda found: -len(found.kept))
+            if len(every[0].kept) < asked:
+                every = [self._refill(every[0], problem, asked), *every]
         self.records.extend(
             _record("final", rank, one.solution, problem.target) for rank, one in enumerate(every)
         )
+        temperature = every[0].solution.inverse_temperature
         self.watch.report(
-            f"n = {n}, lambda' = {temperature:g}, all rows", every[0].solution.objective
+            f"n = {len(every[0].kept)}, lambda' = {temperature:g}, all rows",
+            every[0].solution.objective,
         )
         return every[0]
 
+    def _refill(self, found: Found, problem: Problem, n: int) -> Found:
+        """With other localities in the place of those that died; and where these die too, at larger
+        inverse temperatures, at which a locality is cheaper.
+        """
+        search = self._search(problem)
+        temperature = found.solution.inverse_temperature
+        if not search.grows:
+            return found
+        for _ in range(_RAISED):
+            if self.watch.over():
+                break
+            [again] = search.resume(n, temperature, found.solution.posterior, self.rng)
+            [end] = search.polish(problem.objective(n, temperature), [again.posterior], tol=None)
+            kept = self._drop_empty(Found(end, problem, list(range(n)), n))
+            if len(kept.kept) == n:
+                return kept
+            temperature *= 2.0
+        return found
+
     def _drop_empty(self, found: Found) -> Found:
         """Drop the localities without rows, search on without them, until all have rows."""
-        solution, problem = found.solution, found.problem
-        radius = radii(problem.geometry, solution.posterior)
-        alive = [int(i) for i in np.flatnonzero(_count_rows(problem, solution.posterior, radius))]
-        if len(alive) == solution.posterior.n_localities:
+        solution, problem, posterior = found.solution, found.problem, found.solution.posterior
+        inside = _count_rows(problem, posterior, radii(problem.geometry, posterior))
+        useful = inside > 0
+        if problem.geometry.sought and posterior.layout is not None:
+            around = np.flatnonzero(inside == len(problem.rows))
+            useful[around] = False
+            for i in around[:1]:  # it does the exterior's work
+                coef, intercept = posterior.coef.copy(), posterior.intercept.copy()
+                coef[-1], intercept[-1] = coef[i], intercept[i]
+                posterior = replace(posterior, coef=coef, intercept=intercept)
+        alive = [int(i) for i in np.flatnonzero(useful)]
+        if len(alive) == posterior.n_localities:
             return found
         fewer = problem.keep(alive)
         objective = fewer.objective(len(alive), solution.inverse_temperature)
-        [again] = self._search(fewer).polish(objective, [solution.posterior.keep(alive)], tol=None)
+        [again] = self._search(fewer).polish(objective, [posterior.keep(alive)], tol=None)
         again = replace(again, n_iter=solution.n_iter + again.n_iter)
         return self._drop_empty(Found(again, fewer, [found.kept[i] for i in alive], found.searched))
 
@@ -306,7 +377,7 @@ class Learning:
             objective=problem.objective,
             free=problem.free,
             watch=self.watch,
-            grows=problem.geometry.learned
+            grows=problem.geometry.sought
             and problem.prior.alike
             and self.options["solver"] == "lbfgs",
             **self.options,

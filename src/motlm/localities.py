@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ._typing import Array
+from ._typing import Array, Booleans
 from .errors import InputError, InputTypeError
 from .inputs import Inputs
+from .regions import is_indicator, join_words
 
-__all__ = ["LocalModel", "Locality", "factor_units"]
+__all__ = ["Exterior", "LocalModel", "Locality", "factor_units"]
+
+_PLACES = 3  # columns of a place that are named
+
+
+@dataclass(frozen=True, eq=False)
+class Exterior:
+    """What a local model is a correction of.
+
+    Attributes
+    ----------
+    model : LocalModel
+        The exterior model.
+    place : ndarray, (n_columns,)
+        A row of round numbers in the locality, at which the constant of the correction is told.
+    constant : ndarray of bool, (n_columns,)
+        The columns that have one value in the locality.
+    named : ndarray of bool, (n_columns,)
+        The columns of the place that are named: numbers that the locality looks at.
+    """
+
+    model: LocalModel
+    place: Array
+    constant: Booleans
+    named: Booleans
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +66,8 @@ class LocalModel:
     classes : tuple
         The labels of several classes, each of which has a score of its own (see `of_class`); empty
         else.
+    exterior : Exterior or None
+        The exterior model, if this one is a correction of it: see `correction`.
 
     Examples
     --------
@@ -64,6 +92,7 @@ class LocalModel:
     reference: Array | None = field(default=None, kw_only=True)  # (n_columns,), of rates only
     step: Array | None = field(default=None, kw_only=True)  # (n_columns,); 0: a level, there or not
     classes: tuple[Any, ...] = field(default=(), kw_only=True)  # of several scores
+    exterior: Exterior | None = field(default=None, kw_only=True, repr=False)
 
     def of_class(self, label: Any) -> LocalModel:
         """The model of the score of one of several classes.
@@ -91,8 +120,16 @@ class LocalModel:
                 if self.classes
                 else "this model has one score, not one for each of several classes."
             )
-        k = self.classes.index(label)
-        return replace(self, coef=self.coef[k], intercept=float(self.intercept[k]), classes=())
+        k, exterior = self.classes.index(label), self.exterior
+        if exterior is not None:
+            exterior = replace(exterior, model=exterior.model.of_class(label))
+        return replace(
+            self,
+            coef=self.coef[k],
+            intercept=float(self.intercept[k]),
+            classes=(),
+            exterior=exterior,
+        )
 
     @property
     def base(self) -> float:
@@ -192,16 +229,114 @@ class LocalModel:
                 parts.append(f"{'-' if value < 0 else '+'} {abs(value):.{digits}g} * {name}")
         return " ".join(parts)
 
+    def differences(self) -> list[dict[str, Any]]:
+        """How a local model that is a correction differs from the exterior model.
+
+        Returns
+        -------
+        list of dict
+            First of the whole score, `column` being None: its `difference` at `place`, a row of
+            round numbers in the locality (by column). Then of each column whose coefficient is
+            another: `local` and `exterior` coefficient, and their `difference`; of a model of rates
+            also the factors, `local_factor` and `exterior_factor`, and the `step` that they are for
+            (None for a level). A column of one value in the locality is part of the first entry. Of
+            several classes each entry has its `class`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from motlm import LocalMixtureRegressor
+        >>> X = np.random.default_rng(0).uniform(0, 10, size=(500, 1))
+        >>> y = X[:, 0] + np.where(X[:, 0] > 6, 3 * (X[:, 0] - 6), 0)
+        >>> model = LocalMixtureRegressor(1, random_state=0).fit(X, y)
+        >>> whole, column = model.localities_[0].differences()
+        >>> whole["column"], column["column"]
+        (None, 'x0')
+        >>> abs(column["local"] - column["exterior"] - column["difference"]) < 1e-12
+        True
+        """
+        if self.classes:
+            return [
+                {"class": label, **one}
+                for label in self.classes
+                for one in self.of_class(label).differences()
+            ]
+        exterior = self._corrected()
+        outer, place = exterior.model, exterior.place
+        gap = self.coef - outer.coef
+        whole = self.intercept - outer.intercept + _sum(gap * place)
+        names = self.feature_names
+        at = {names[j]: float(place[j]) for j in np.flatnonzero(exterior.named & (gap != 0.0))}
+        rows: list[dict[str, Any]] = [{"column": None, "difference": whole, "place": at}]
+        for j in np.flatnonzero((gap != 0.0) & ~exterior.constant):
+            own, other = float(self.coef[j]), float(outer.coef[j])
+            row = {"column": names[j], "local": own, "exterior": other, "difference": own - other}
+            if self.step is not None:
+                step = float(self.step[j])
+                row["local_factor"] = _exp(own * (step or 1.0))
+                row["exterior_factor"] = _exp(other * (step or 1.0))
+                row["step"] = step or None
+            rows.append(row)
+        return rows
+
+    def correction(self, digits: int = 3) -> str:
+        """The model as text where it is a correction of the exterior model: how it differs.
+
+        A column that counts 0.3 more has a coefficient that is larger by 0.3. Of a model of rates
+        these are factors. Of several classes it has a line for the score of each.
+
+        Parameters
+        ----------
+        digits : int, default=3
+            Significant digits of each number.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from motlm.localities import Exterior
+        >>> names, one = ("age", "income"), np.ones(2)
+        >>> everywhere = LocalModel(names, np.array([0.5, -2.0]), one, 1.25, 0.1, 90)
+        >>> looks = np.array([True, False])
+        >>> exterior = Exterior(everywhere, np.array([24.0, 0.0]), ~(looks | True), looks)
+        >>> local = LocalModel(names, np.array([0.8, -2.0]), one, -4.75, 0.1, 9, exterior=exterior)
+        >>> local.correction()
+        'as everywhere, except: +1.2 at age 24; age counts 0.3 more'
+        >>> local.formula()
+        '-4.75 + 0.8 * age - 2 * income'
+        """
+        if self.classes:
+            each = (f"{label}: {self.of_class(label).correction(digits)}" for label in self.classes)
+            return "\n".join(each)
+        whole, *columns = self.differences()
+        write = _difference if self.step is None else _factor_instead
+        parts = [_constant(whole, self.step is not None, digits)]
+        parts.append(", ".join(filter(None, (write(one, digits) for one in columns))))
+        told = "; ".join(part for part in parts if part)
+        return f"as everywhere, except: {told}" if told else "as everywhere"
+
+    def _corrected(self) -> Exterior:
+        if self.exterior is None:
+            raise InputTypeError(
+                "this model is not a correction of the exterior model; read formula()."
+            )
+        return self.exterior
+
 
 @dataclass(frozen=True, eq=False)
 class Locality(LocalModel):
-    """A ball and the linear model that applies in it.
+    """Where a linear model applies, and the model.
 
-    `center` is in the user's units. `radius` is the distance at which membership is 1/2, and
-    `radius_mean` the mean of the radius (the paper's k / tau); both are distances between
-    standardized rows, unless `standardize=False`. `half_width` is how far the ball reaches from its
-    center along each column, in the user's units (None for metrics in which a ball has no such
-    simple extent).
+    A locality in one column is an interval, in several an ellipse along the columns (a ball, if
+    their widths are equal). `center` is in the user's units. `radius` is the distance at which
+    membership is 1/2, and `radius_mean` the mean of the radius (the paper's k / tau); both are
+    distances between standardized rows, unless `standardize=False`. `half_width` is how far the
+    locality reaches from its center along each column, in the user's units: infinite along a
+    column that it does not look at (None for metrics in which a ball has no such simple extent).
+    `str(locality)` is one sentence.
 
     Attributes
     ----------
@@ -213,11 +348,19 @@ class Locality(LocalModel):
     radius_mean : float
         Mean of the radius.
     half_width : ndarray, (n_columns,), or None
-        How far the ball reaches along each column.
+        How far it reaches along each column.
     point : int
         Which of the points of interest (or of the n_localities searched for) it is.
+    where : str
+        Where it lies, in words: "age 18 to 30 and power above 80".
+    row : int or None
+        With ``centers="rows"``: which row of the table given to fit its center is, from 0.
+    place : str
+        As `where`, without telling which row that is, for readers who must not know.
     feature_names, coef, coef_scale, intercept, intercept_scale, n_rows, reference, step, classes
         Of its linear model, as in `LocalModel`.
+    exterior : Exterior or None
+        As in `LocalModel`.
 
     Examples
     --------
@@ -232,6 +375,8 @@ class Locality(LocalModel):
     (array([0.0189]), 0.54)
     >>> bool(0.81 < locality.half_width[0] < 0.945)
     True
+    >>> print(locality)  # doctest: +ELLIPSIS
+    x0 -0... to 0...: 150 rows
     """
 
     center: Array  # (n_columns,)
@@ -242,6 +387,13 @@ class Locality(LocalModel):
     radius_mean: float
     half_width: Array | None  # (n_columns,)
     point: int  # which of the points of interest (or of the n_localities searched for) it is
+    where: str = field(default="", kw_only=True)
+    row: int | None = field(default=None, kw_only=True)
+    place: str = field(default="", kw_only=True)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
 
 
 def factor_units(inputs: Inputs) -> dict[str, Array]:
@@ -252,17 +404,15 @@ def factor_units(inputs: Inputs) -> dict[str, Array]:
     reference, step = np.zeros(len(inputs.names)), np.zeros(len(inputs.names))
     for group in inputs.groups:
         j = group.columns.start
-        if group.levels is None and inputs.counted[j]:
-            size, mean = 1.0 / float(units.inverse_scale[j]), float(units.center[j])
-            if not abs(mean * (1.0 - mean) / size / size - 1.0) <= _SAME:  # not of 0 and 1
-                step[j] = _round_step(size)
-                reference[j] = _round_to(float(inputs.typical[j]), step[j])
+        if group.levels is None and inputs.counted[j] and not is_indicator(inputs, j):
+            step[j] = _round_step(1.0 / float(units.inverse_scale[j]))
+            reference[j] = _round_to(float(inputs.typical[j]), step[j])
     for one in (reference, step):
         one.flags.writeable = False
     return {"reference": reference, "step": step}
 
 
-_SAME = 1e-9  # relative; a variance that is p (1 - p) is that of a column of 0 and 1
+_SAME = 1e-9  # relative
 _MOST = 1e12  # tenths of a step
 
 
@@ -277,6 +427,14 @@ def _round_to(value: float, step: float) -> float:
     ticks = 10.0 * (value / step)
     near = round(ticks) * (step / 10.0) if abs(ticks) < _MOST else value
     return float(f"{near:.12g}") + 0.0  # 0 for -0
+
+
+def _sum(values: Array) -> float:
+    """The same on all computers, whose products of arrays differ in the last bits."""
+    try:
+        return math.fsum(values.tolist())
+    except (OverflowError, ValueError):  # beyond the range of floats
+        return math.nan
 
 
 def _exp(value: float) -> float:
@@ -298,3 +456,30 @@ def _power(digits: int) -> Any:
         return f"{factor}^({gap} / {row['step']:g})"
 
     return write
+
+
+def _constant(whole: dict[str, Any], factor: bool, digits: int) -> str:
+    """The difference of the whole score, and where; empty where there is none."""
+    value, place = whole["difference"], whole["place"]
+    if value == 0.0:
+        return ""
+    text = f"x {_exp(value):.{digits}g}" if factor else f"{value:+.{digits}g}"
+    if not place:
+        return text
+    if len(place) > _PLACES:
+        return f"{text} in its middle"
+    return f"{text} at {join_words([f'{name} {at:.12g}' for name, at in place.items()])}"
+
+
+def _difference(row: dict[str, Any], digits: int) -> str:
+    gap = row["difference"]
+    return f"{row['column']} counts {abs(gap):.{digits}g} {'more' if gap > 0 else 'less'}"
+
+
+def _factor_instead(row: dict[str, Any], digits: int) -> str:
+    """Empty where the two are the same to these digits."""
+    own, other = (f"x {row[name]:.{digits}g}" for name in ("local_factor", "exterior_factor"))
+    if own == other:
+        return ""
+    per = "" if row["step"] is None else f" per {row['step']:g}"
+    return f"{row['column']} {own}{per} instead of {other}"

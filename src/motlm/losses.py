@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from ._typing import Array
 from .errors import InputTypeError
@@ -69,6 +69,12 @@ class Loss(Protocol):
         of 0.
         """
 
+    def push(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Which way, and how strongly, rows push their scores, like the means, and a curvature of
+        the loss, (n_rows,): a step of push / curvature lowers it. Bounds of curvatures, so that a
+        model that is sure of itself does not hide what it has wrong.
+        """
+
 
 class _Compiled:
     """A loss that the engine computes."""
@@ -79,6 +85,7 @@ class _Compiled:
     start_scale: float = 0.3
     steps: bool = False
     scores: tuple[int, ...] = ()
+    bend: float = 1.0  # the largest curvature in a score
 
     @flush_to_zero
     def value_and_partials(self, y: Array, mean: Array, variance: Array) -> LossPartials:
@@ -91,6 +98,9 @@ class _Compiled:
 
     def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
         return y, np.ones(len(y))
+
+    def push(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        return -self.value_and_partials(y, mean, variance).mean, np.full(len(y), self.bend)
 
 
 def check_loss(loss: Loss) -> None:
@@ -120,6 +130,10 @@ class ZeroOne(_Compiled):
     closed_form = False
     code = 0
 
+    def push(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """That of squared gaps between labels and expected signs: slopes of its own vanish."""
+        return y - (2.0 * ndtr(mean / np.sqrt(variance)) - 1.0), np.ones(len(y))
+
 
 class Squared(_Compiled):
     """E (s - y)^2 = (mean - y)^2 + variance,   s ~ N(mean, variance).
@@ -135,6 +149,7 @@ class Squared(_Compiled):
     name = "squared"
     closed_form = True
     code = 1
+    bend = 2.0
 
 
 class OffBy(_Compiled):
@@ -185,6 +200,7 @@ class Log(_Compiled):
     code = 3
     likelihood = True
     start_scale = 0.1
+    bend = 0.25
 
     def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
         share = expit(np.clip(mean, -_FLAT, _FLAT))
@@ -207,6 +223,10 @@ class _LogLink(_Compiled):
     def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
         rate = np.exp(np.clip(mean, -_FLAT, _FLAT))
         return y / rate - 1.0, rate ** (2.0 - self.power)
+
+    def push(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        response, curvature = self.working(y, mean)
+        return response * curvature, curvature
 
 
 class Poisson(_LogLink):
@@ -324,6 +344,7 @@ class Multinomial(_OfClasses):
     code = 7
     likelihood = True
     start_scale = 0.1
+    bend = 0.5
 
 
 class AnySign(_OfClasses):
@@ -349,6 +370,11 @@ class AnySign(_OfClasses):
 
     def working(self, y: Array, mean: Array) -> tuple[Array, Array]:
         return 2.0 * np.equal.outer(np.arange(self.scores[0]), y) - 1.0, np.ones(len(y))
+
+    def push(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """As that of two labels."""
+        signs, ones = self.working(y, mean)
+        return signs - (2.0 * ndtr(mean / np.sqrt(variance)) - 1.0), ones
 
 
 LOSSES: tuple[Loss, ...] = (

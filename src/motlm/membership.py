@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaincc, gammainccinv, gammaincinv, gammaln, xlogy
 
-from ._typing import Array, ArrayLike, Booleans
+from ._typing import Array, ArrayLike, Booleans, Integers
 from .errors import InputError
 from .limits import flush_to_zero
 from .lookup import Table
@@ -95,8 +95,12 @@ def theta_tables(shape: Array, rate: Array) -> list[Table]:
 
 
 @flush_to_zero
-def upsilon_tables(n_features: int, center_scale: Array, shape: Array, rate: Array) -> list[Table]:
-    """Tables of upsilon; their parameters are (center_scale, shape, rate)."""
+def upsilon_tables(
+    n_features: int | Integers, center_scale: Array, shape: Array, rate: Array
+) -> list[Table]:
+    """Tables of upsilon; their parameters are (center_scale, shape, rate). All localities have as
+    many columns, or each its own number.
+    """
     if len(shape) == 0:
         return []
     every = _upsilon(n_features, center_scale, shape, rate)
@@ -104,7 +108,9 @@ def upsilon_tables(n_features: int, center_scale: Array, shape: Array, rate: Arr
 
 
 @flush_to_zero
-def half_distances(n_features: int | None, center_scale: Array, shape: Array, rate: Array) -> Array:
+def half_distances(
+    n_features: int | Integers | None, center_scale: Array, shape: Array, rate: Array
+) -> Array:
     """The distance at which each membership falls through 1/2, 0 where it never reaches 1/2; of
     upsilon in n_features dimensions, or of theta where these are None.
     """
@@ -125,13 +131,13 @@ def _theta(shape: Array, rate: Array) -> Any:
     return entries.theta_tables(tables.fineness(True), *_arrays(shape, rate, low, high))
 
 
-def _upsilon(n_features: int, center_scale: Array, shape: Array, rate: Array) -> Any:
+def _upsilon(n_features: int | Integers, center_scale: Array, shape: Array, rate: Array) -> Any:
     from ._engine import entries, tables
 
     low, high = gammaincinv(shape, _NEGLIGIBLE) / rate, gammainccinv(shape, _NEGLIGIBLE) / rate
     arrays = _arrays(center_scale, shape, rate, low, high)
-    bessel = tables.constants(n_features).bessel
-    return entries.upsilon_tables(tables.fineness(True), n_features, bessel, *arrays)
+    about = tables.constants(np.broadcast_to(n_features, len(shape)))
+    return entries.upsilon_tables(tables.fineness(True), about, *arrays)
 
 
 def _arrays(*given: Array) -> list[Array]:

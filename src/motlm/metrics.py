@@ -13,10 +13,14 @@ from sklearn.neighbors import VALID_METRICS
 
 from ._typing import Array, Integers
 from .errors import InputError
+from .inputs import Inputs
 from .limits import SMALLEST
 from .units import moments
 
-__all__ = ["Locus", "Metric"]
+__all__ = ["GOWER", "Locus", "Metric"]
+
+GOWER = "gower"
+"""The mean over the user's columns of |gap| / range for numbers and 0 or 1 for categories."""
 
 _NORMS = {
     "euclidean": "euclidean",
@@ -28,10 +32,12 @@ _NORMS = {
     "cityblock": "manhattan",
     "chebyshev": "chebyshev",
     "mahalanobis": "quadratic",
+    GOWER: "manhattan",  # with weights that depend on the point
 }
-_ARGUMENTS = {"seuclidean": "V", "mahalanobis": "VI"}
+_ARGUMENTS = {"seuclidean": "V", "mahalanobis": "VI", GOWER: "share"}
 _VARIANCES = 1e-300, 1e300  # which have an inverse
 _ASYMMETRY = 1e-6  # relative, of a matrix whose inverse was computed
+_AT_ONCE = 8192  # rows whose distances are computed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +99,10 @@ class Metric:
 
     name: Any
     arguments: dict[str, Array] = field(default_factory=dict)
+    # of "gower": where the encoded columns of each category begin and end, and the standardized
+    # value from which on a level is there
+    levels: tuple[tuple[int, int], ...] = ()
+    half: Array | None = None
 
     @property
     def text(self) -> str:
@@ -107,8 +117,8 @@ class Metric:
         """How it is written down; "" where it cannot be."""
         return _NORMS.get(self.name, "") if isinstance(self.name, str) else ""
 
-    def fit(self, Z: Array, weight: Array) -> Metric:
-        """Two metrics have scales of their own, which scikit-learn would take anew from whatever
+    def fit(self, Z: Array, weight: Array, inputs: Inputs | None = None) -> Metric:
+        """Some metrics have scales of their own, which scikit-learn would take anew from whatever
         rows it is given.
         """
         share = weight / weight.sum()
@@ -121,19 +131,45 @@ class Metric:
             tiny = np.diag(covariance) < SMALLEST  # too small to be inverted
             covariance[tiny] = covariance[:, tiny] = 0.0
             return replace(self, arguments={"VI": np.linalg.pinv(covariance).astype(float)})
+        if self.text == GOWER and inputs is not None:
+            return self._know(inputs, {"share": _shares(Z, inputs)})
         return self
 
+    def _know(self, inputs: Inputs, arguments: dict[str, Array]) -> Metric:
+        """With the categories of a table."""
+        levels = tuple(
+            (one.columns.start, one.columns.stop) for one in inputs.groups if one.levels is not None
+        )
+        half = (0.5 - inputs.units.center) * inputs.units.inverse_scale
+        return replace(self, arguments=arguments, levels=levels, half=half)
+
+    def weights_at(self, point: Array) -> Array | None:
+        """Of "gower", for distances from this point: sum weight |gap| over the encoded columns.
+
+        Of a category the distance is 0 at the point's own level and 1 at others. That is the gap in
+        the column of its level, or, of the level that has none, the sum of those in all.
+        """
+        share = self.arguments.get("share")
+        if share is None or self.half is None:
+            return None
+        weight = share.copy()
+        for start, stop in self.levels:
+            own = start + np.flatnonzero(point[start:stop] > self.half[start:stop])
+            if len(own):
+                weight[start:stop] = 0.0
+                weight[own] = share[own]
+        return weight
+
     def distances(self, Z: Array, points: Array) -> Array:
+        """(n_rows, n_points)"""
         if len(points) == 0:
             return np.empty((len(Z), 0))
         try:
-            measured = pairwise_distances(Z, points, metric=self.name, **self.arguments)
-            distance = np.asarray(measured, dtype=float)
+            distance = self._measure(Z, points)
         except (ValueError, TypeError) as error:
             raise InputError(
-                f"metric={self.name!r} gave no distances between rows and points_of_interest"
-                f" ({error}). Give a name that scikit-learn's pairwise_distances knows, or a"
-                " function of two rows."
+                f"metric={self.name!r} gave no distances between rows ({error}). Give a name that"
+                " scikit-learn's pairwise_distances knows, 'gower', or a function of two rows."
             ) from error
         if not (np.isfinite(distance).all() and (distance >= 0).all()):
             raise InputError(
@@ -142,23 +178,62 @@ class Metric:
             )
         return distance
 
+    def _measure(self, Z: Array, points: Array) -> Array:
+        if self.text != GOWER:
+            measured = pairwise_distances(Z, points, metric=self.name, **self.arguments)
+            return np.asarray(measured, dtype=float)
+        distance = np.zeros((len(Z), len(points)))
+        for k, point in enumerate(points):
+            weight = self.weights_at(point)
+            assert weight is not None
+            for j in np.flatnonzero(weight):
+                distance[:, k] += weight[j] * np.abs(Z[:, j] - point[j])
+        return distance
+
+    def distances_by_column(self, Z: Array, points: Array, unit: float = 1.0) -> Array:
+        """The same in some units, each point's numbers side by side, with little memory beside."""
+        found = np.empty((len(Z), len(points)), order="F")
+        for start in range(0, len(Z), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            np.divide(self.distances(Z[part], points), unit, out=found[part])
+        return found
+
     def content(self) -> dict[str, Any]:
         return {"name": self.text, "arguments": dict(self.arguments)}
 
     @classmethod
-    def read(cls, read: Any, n_encoded: int) -> Metric:
+    def read(cls, read: Any, inputs: Inputs) -> Metric:
+        n_encoded = len(inputs.varies)
         name, arguments = read.text("name"), read.part("arguments")
         wanted = {_ARGUMENTS[name]} if name in _ARGUMENTS else set()
-        known = {*PAIRWISE_DISTANCE_FUNCTIONS, *VALID_METRICS["brute"], "matching"}
+        known = {*PAIRWISE_DISTANCE_FUNCTIONS, *VALID_METRICS["brute"], "matching", GOWER}
         if name == "precomputed" or name not in known or set(arguments.content) != wanted:
             raise read.fail("name", "a metric that scikit-learn knows, with its arguments", name)
-        shapes = {"V": (n_encoded,), "VI": (n_encoded, n_encoded)}
+        shapes = {"V": (n_encoded,), "VI": (n_encoded, n_encoded), "share": (n_encoded,)}
         found = {key: arguments.array(key, shapes[key]) for key in sorted(wanted)}
         for key, value in found.items():
-            if not _is_scale(value):
+            if key == "share" and not ((value >= 0) & (value <= _VARIANCES[1])).all():
+                raise arguments.fail(key, "shares of columns, at least 0", value)
+            if key != "share" and not _is_scale(value):
                 raise arguments.fail(key, "positive variances, or their inverse", value)
         read.done()
-        return cls(name, found)
+        return cls(name, found)._know(inputs, found) if name == GOWER else cls(name, found)
+
+
+def _shares(Z: Array, inputs: Inputs) -> Array:
+    """(n_encoded,): what a standardized unit of each column adds to Gower's distance. Columns that
+    are constant are not counted.
+    """
+    found, counted = np.zeros(len(inputs.varies)), inputs.counted
+    groups = [one for one in inputs.groups if counted[one.columns].any()]
+    for group in groups:
+        for j in range(group.columns.start, group.columns.stop):
+            width = float(Z[:, j].max() - Z[:, j].min())
+            if group.levels is not None:
+                width = float(inputs.units.inverse_scale[j])
+            if counted[j] and width > 0:
+                found[j] = 1.0 / (width * len(groups))
+    return found
 
 
 def _is_scale(value: Array) -> bool:

@@ -22,12 +22,12 @@ from .fingerprints import Fingerprint
 from .geometry import Geometry, Locus
 from .inputs import Inputs
 from .limits import power_of_two
-from .localities import Locality, LocalModel, factor_units
+from .localities import Exterior, Locality, LocalModel, factor_units
 from .lookup import Table, memberships
-from .objective import BLOCK, variances
+from .objective import BLOCK
 from .optimize import Record
 from .overlap import Overlap, apply_to, contain
-from .posterior import FIELDS, Posterior, Prior
+from .posterior import Posterior, Prior
 from .routine import Routine
 from .rows import Rows
 from .targets import Target
@@ -157,7 +157,7 @@ class Mixture:
             part = encoded[start : start + BLOCK]
             rows = self.rows(part)
             mean, distance = self.geometry.scores_and_distances(self.posterior, rows)
-            yield View(self, part, distance, mean, rows.features_norm2)
+            yield View(self, part, distance, mean, self.posterior.norms2(rows.features))
 
     def view(self, encoded: Array) -> View:
         """Distances and scores of all rows."""
@@ -168,7 +168,8 @@ class Mixture:
             np.concatenate([getattr(part, name) for part in parts], axis=-1)
             for name in ("distance", "mean")
         )
-        return View(self, encoded, distance, mean, np.concatenate([one.norm2 for one in parts]))
+        norms2 = np.concatenate([one.norms2 for one in parts], axis=1)
+        return View(self, encoded, distance, mean, norms2)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -194,27 +195,37 @@ class Mixture:
         if coef.ndim > 2:
             more = {"classes": tuple(np.asarray(target.classes).tolist())}
 
+        rho, sigma = posterior.deviations
+        spread = np.zeros((n + 1, d))
+        spread[:, counted] = rho[:, counted[inputs.varies]] * slope[counted]
+
         def model(i: int) -> dict[str, Any]:
-            lever = posterior.coef_scale[i] * _norm(slope * units.center)
+            lever = _norm(spread[i] * units.center)
             intercept = posterior.intercept[i] * target.scale + target.center
             intercept = intercept - coef[i] @ units.center
             return {
                 "feature_names": inputs.names,
                 "coef": _fix(coef[i]),
-                "coef_scale": _fix(posterior.coef_scale[i] * slope),
+                "coef_scale": _fix(spread[i]),
                 "intercept": _fix(intercept) if np.ndim(intercept) else float(intercept),
-                "intercept_scale": float(
-                    np.hypot(posterior.intercept_scale[i] * target.scale, lever)
-                ),
+                "intercept_scale": float(np.hypot(sigma[i] * target.scale, lever)),
                 "n_rows": self.provenance.n_rows[i],
                 **more,
             }
 
         centers = self.geometry.centers(inputs, posterior)
         scales = self.geometry.center_scales(inputs, posterior)
+        outer = LocalModel(**model(n))
+        exteriors = self._exteriors(outer, centers)
+        where, cases = self.geometry.describe(inputs, posterior), self.geometry.cases
+        places = self.geometry.describe_place(inputs, posterior)
         localities = [
             Locality(
                 **model(i),
+                exterior=exteriors[i],
+                where=where[i],
+                row=cases[i] if cases else None,
+                place=places[i],
                 center=_fix(centers[i]),
                 center_scale=_fix(scales[i]),
                 radius=float(self.geometry.radius[i]),
@@ -224,7 +235,23 @@ class Mixture:
             )
             for i, half in enumerate(self.geometry.half_widths(inputs, posterior))
         ]
-        return (*localities, LocalModel(**model(n)))
+        return (*localities, outer)
+
+    def _exteriors(self, outer: LocalModel, centers: Array) -> list[Exterior | None]:
+        """What each local model is a correction of; None where they are independent."""
+        inputs, posterior = self.inputs, self.posterior
+        if not posterior.pooled:
+            return [None] * self.n_localities
+        geometry: Any = self.geometry  # one that has corrections has boxes
+        every = np.array([group.columns.start for group in inputs.groups if group.levels is None])
+        numbers = np.isin(np.arange(len(inputs.names)), every) & inputs.counted
+        none = np.zeros(len(inputs.names), dtype=bool)
+        return [
+            Exterior(outer, _fix(np.array(center)), none, numbers)
+            if box is None
+            else Exterior(outer, _fix(box.place), box.constant, box.named)
+            for box, center in zip(geometry.boxes(inputs, posterior), centers, strict=True)
+        ]
 
     @property
     def localities(self) -> tuple[Locality, ...]:
@@ -268,7 +295,7 @@ class Mixture:
             "inputs": self.inputs.content(),
             "geometry": self.geometry.content(),
             "target": self.target.content(),
-            "posterior": {name: getattr(self.posterior, name) for name in FIELDS},
+            "posterior": self.posterior.content(),
             "overlap": self.overlap.name,
             "n_rows": list(self.provenance.n_rows),
             "points": list(self.provenance.points),
@@ -287,7 +314,8 @@ class View:
     # (n_localities + 1, n_rows), standardized score of each model; of several classes it and all
     # other scores have an axis (.., n_classes, n_rows)
     mean: Array
-    norm2: Array = field(repr=False)  # (n_rows,), of the models' features
+    # (n_localities + 1, n_rows), of the features that each model has weights of its own for
+    norms2: Array = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.encoded)
@@ -316,7 +344,7 @@ class View:
     @cached_property
     def variance(self) -> Array:
         """(n_localities + 1, n_rows), of the standardized scores."""
-        return variances(self.mixture.posterior, self.norm2)
+        return self.mixture.posterior.variances(self.norms2)
 
     @cached_property
     def scores(self) -> Array:

@@ -24,7 +24,7 @@ from .combinations import SUM, Combination
 from .geometry import Geometry
 from .lookup import memberships
 from .losses import Loss, check_loss
-from .posterior import FIELDS, FREE_SCALES, Packing, Posterior, Prior, flatten, unflatten
+from .posterior import EVERY, FREE_SCALES, Packing, Posterior, Prior, flatten, unflatten
 from .rows import Rows
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "locate",
     "never",
     "solve_models",
-    "variances",
 ]
 
 BLOCK = 8192  # rows whose sums are taken before they are added to the others
@@ -49,15 +48,6 @@ _MANY = 4
 # lambda, or squared norm of a row, from which a membership below 0, by some 1e-11 of rounding, may
 # outweigh the prior
 _HEAVY = 1e9
-
-
-def variances(posterior: Posterior, norm2: Array) -> Array:
-    """Variance of each model's score, (n_localities + 1, n_rows), from the squared norms of the
-    rows' features.
-    """
-    variance = np.multiply.outer(posterior.coef_scale**2, norm2)
-    variance += (posterior.intercept_scale**2)[:, None]
-    return variance
 
 
 class Located(NamedTuple):
@@ -163,7 +153,7 @@ class Objective:
     fine: bool = True
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_setups"}
+        return {name: value for name, value in self.__dict__.items() if name != "_priors"}
 
     @property
     def many(self) -> bool:
@@ -176,24 +166,26 @@ class Objective:
         return self.rows.total_weight
 
     @cached_property
-    def _setups(self) -> dict[tuple[int, ...], Any]:
+    def _priors(self) -> dict[tuple[int, ...], Array]:
         return {}
 
-    def setup(self, n: int, n_coordinates: int, d: int, block: int) -> Any:
-        """What the engine needs beside the rows and the vector, for posteriors of this shape."""
+    def setup(self, like: Posterior, block: int) -> Any:
+        """What the engine needs beside the rows and the vector, for posteriors like this one."""
         from ._engine import objective as engine
         from ._engine import tables
 
-        known = self._setups.get((n, n_coordinates, d, block))
-        if known is not None:
-            return known
+        n, n_coordinates, d = like.n_localities, like.center.shape[1], like.coef.shape[-1]
         check_loss(self.loss)
-        rows, prior = self.rows, self.prior
-        if not self.geometry.learned:  # given centers have no prior, nor its width
-            prior = replace(prior, center=0.0)
+        rows, prior, layout = self.rows, self.prior, like.layout
+        shape = (n, n_coordinates, d)
+        if shape not in self._priors:
+            if not self.geometry.learned:  # given centers have no prior, nor its width
+                prior = replace(prior, center=0.0)
+            self._priors[shape] = flatten(prior, *shape, self.loss.scores)
         heavy = max(self.inverse_temperature * self.total_weight, rows.largest_norm2) > _HEAVY
-        made = engine.Setup(
+        return engine.Setup(
             self.geometry.learned,
+            self.geometry.learned or self.geometry.measured,
             rows.coordinates is rows.features,
             self.loss.code,
             float(self.loss.tolerance),
@@ -206,17 +198,18 @@ class Objective:
             int(np.prod(self.loss.scores)),
             heavy,
             bool(prior.learn_scales),
+            like.pooled,
+            np.ones((n, d)) if layout is None else np.asarray(layout.corrected, float),
+            self.geometry.log_choices(like),
             FREE_SCALES[1],
             block,
             tables.fineness(self.fine),
-            flatten(prior, n, n_coordinates, d, self.loss.scores),
+            self._priors[shape],
         )
-        self._setups[n, n_coordinates, d, block] = made
-        return made
 
     def evaluate(self, posterior: Posterior) -> Evaluation:
         """With its partials in all fields, one after another."""
-        evaluator = Evaluator(self, Packing(posterior, tuple(FIELDS), plain=True))
+        evaluator = Evaluator(self, Packing(posterior, EVERY, plain=True))
         return evaluator.evaluate(flatten(posterior))
 
     def kl(self, posterior: Posterior) -> float:
@@ -284,17 +277,15 @@ class Evaluator:
         from ._engine import tables
 
         rows, template = objective.rows, packing.template
-        n, n_coordinates, d = (
-            template.n_localities, template.center.shape[1], template.coef.shape[-1],
-        )  # fmt: skip
+        n = template.n_localities
         self.objective, self.packing, self.eliminated = objective, packing, eliminated
         self.executor, self.stop = executor, stop
         self.data, self.vector = rows.data, packing.vector
-        constants = tables.constants(n_coordinates)
-        self.bessel = constants.bessel if objective.geometry.learned else None
+        dims = (template.column_weight > 0).sum(axis=1)
+        self.about = tables.constants(dims) if objective.geometry.learned else None
         self.eliminate = True if eliminated else None
         block = _block(objective.block, n, objective.loss.scores)
-        self.setup = objective.setup(n, n_coordinates, d, block)
+        self.setup = objective.setup(template, block)
         self.many = len(rows) > _MANY * block
 
     def evaluate(self, values: Array, gradient: bool = True) -> Evaluation:
@@ -323,7 +314,7 @@ class Evaluator:
         if not self.many:
             return int(
                 descent.search(
-                    self.setup, self.data, self.vector, self.bessel, self.eliminate, memory, unit,
+                    self.setup, self.data, self.vector, self.about, self.eliminate, memory, unit,
                     budget,
                 )
             )  # fmt: skip
@@ -353,7 +344,7 @@ class Evaluator:
             full, _, _ = self._prepare(values)
         else:
             full = entries.to_posterior(self.vector, self.setup.n, values)
-            full = entries.solved(self.setup, self.data, self.bessel, full)
+            full = entries.solved(self.setup, self.data, self.about, full)
         return unflatten(full, self.packing.template)
 
     # -- in blocks ---------------------------------------------------------------------------------
@@ -363,7 +354,7 @@ class Evaluator:
         from ._engine import entries, rows
 
         setup, n = self.setup, self.setup.n
-        full, tables = entries.prepare(setup, self.vector, self.bessel, values)
+        full, tables = entries.prepare(setup, self.vector, self.about, values)
         if not self.eliminated:
             return full, rows.new_located(n, 0), tables
         located = rows.new_located(n, len(self.objective.rows))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .objective import Evaluator, Objective, StoppedError, never, solve_models
-from .posterior import FIELDS, MODEL_FIELDS, Packing, Posterior, flatten
+from .posterior import EVERY, MODEL_FIELDS, Packing, Posterior, flatten
 
 __all__ = [
     "NATS",
@@ -155,10 +155,15 @@ def value_at(
     """The objective as a function of posteriors with as many localities as this one, with the best
     models where they have closed forms; infinite where it was stopped.
     """
-    packing = Packing(alike, tuple(FIELDS), plain=True)
-    evaluator = Evaluator(objective, packing, eliminates(objective, free), stop=stop)
+
+    def evaluator_of(like: Posterior) -> Evaluator:
+        packing = Packing(like, EVERY, plain=True)
+        return Evaluator(objective, packing, eliminates(objective, free), stop=stop)
+
+    shared = evaluator_of(alike) if alike.layout is None else None
 
     def value(posterior: Posterior) -> float:
+        evaluator = shared or evaluator_of(posterior)  # each layout is of one posterior
         try:
             return evaluator.evaluate(flatten(posterior), gradient=False).value
         except StoppedError:

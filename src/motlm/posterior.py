@@ -18,15 +18,19 @@ import numpy as np
 from scipy.special import polygamma
 
 from ._renamed import warn_of
-from ._typing import Array, ArrayLike
+from ._typing import Array, ArrayLike, Integers
 from .errors import InputError
 from .membership import LIMITS
 
 __all__ = [
+    "ANY_WEIGHTS",
+    "EVERY",
     "FIELDS",
     "FREE_SCALES",
     "MODEL_FIELDS",
+    "WEIGHTS",
     "Declared",
+    "Layout",
     "Packing",
     "Posterior",
     "Prior",
@@ -48,6 +52,11 @@ SCALES = (1e-100, FREE_SCALES[1])
 """Of weights and intercepts in any posterior; closed forms go below what is searched."""
 RADII = (1e-30, 1e30)
 """Of the mean radius in any posterior; one that is drawn may be far from the mean."""
+WEIGHTS = (1e-4, 1e4)
+"""Of a column in a locality's squared distance, where the search may go; their geometric mean is
+1."""
+ANY_WEIGHTS = (WEIGHTS[0] ** 2, WEIGHTS[1] ** 2)
+"""The same in any posterior: those that are searched are divided by their geometric mean."""
 LEARNED_RADII = (1e-6, 1e6)
 """Of the mean radius around a learned center, over which tables of upsilon are accurate."""
 _GRID = FREE_SCALES[1] * 2.0 ** -np.arange(0.0, 13.5, 0.5)  # of learned scales, in certificates
@@ -92,6 +101,12 @@ def _like_scale(mean: str) -> Callable[[Posterior], Array]:
         return np.broadcast_to(scale.reshape(scale.shape + (1,) * (value.ndim - 1)), value.shape)
 
     return fisher
+
+
+def _of_center(one: Posterior) -> Array:
+    """As above, in units of the columns' widths."""
+    weight = np.where(one.column_weight > 0, one.column_weight, 1.0)
+    return np.asarray(one.center_scale[:, None] / np.sqrt(weight))
 
 
 def _per_axes(mean: str) -> Callable[[Posterior], Array]:
@@ -159,7 +174,7 @@ class Posterior:
     (array([[2., 0.]]), (2, 2))
     """
 
-    center: Array = _declare("localities", "coordinates", role="mean", fisher=_like_scale("center"))
+    center: Array = _declare("localities", "coordinates", role="mean", fisher=_of_center)
     center_scale: Array = _declare(
         "localities",
         role="scale",
@@ -190,23 +205,75 @@ class Posterior:
     intercept_scale: Array = _declare(
         "models", role="scale", fisher=_per_axes("intercept"), range=SCALES, limits=FREE_SCALES
     )
+    layout: Layout | None = None
 
     @property
     def n_localities(self) -> int:
         return len(self.radius_shape)
 
     @property
+    def column_weight(self) -> Array:
+        """(n_localities, n_coordinates): of each column in the squared distance; 1 of balls."""
+        return np.ones(self.center.shape) if self.layout is None else self.layout.column_weight
+
+    @property
+    def pooled(self) -> bool:
+        """Whether local models are corrections of the exterior."""
+        return self.layout is not None and self.layout.pooled
+
+    @property
+    def deviations(self) -> tuple[Array, Array]:
+        """Standard deviations of each model's weights, (n_localities + 1, n_features), and of its
+        intercepts, (n_localities + 1,). A correction's are added to the exterior's.
+        """
+        rho = np.repeat(self.coef_scale[:, None], self.coef.shape[-1], axis=1)
+        sigma = self.intercept_scale
+        if self.layout is not None and self.layout.pooled:
+            local = np.hypot(rho[-1], rho[:-1] * self.layout.corrected)
+            rho = np.vstack([local, rho[-1:]])
+            sigma = np.append(np.hypot(sigma[:-1], sigma[-1]), sigma[-1])
+        return rho, sigma
+
+    def separate(self) -> Posterior:
+        """The same models, independent of each other, with their mean deviations."""
+        if self.layout is None:
+            return self
+        rho, sigma = self.deviations
+        one = np.sqrt((rho**2).mean(axis=1)) if rho.shape[1] else self.coef_scale
+        return replace(self, coef_scale=one, intercept_scale=sigma, layout=None)
+
+    def norms2(self, features: Array) -> Array:
+        """(n_localities + 1, n_rows): of the features that each model has own weights for."""
+        every = np.einsum("ij,ij->i", features, features)
+        if self.layout is None or not self.layout.pooled:
+            return np.broadcast_to(every, (self.n_localities + 1, len(features)))
+        return np.vstack([self.layout.corrected @ (features**2).T, every])
+
+    def variances(self, norms2: Array) -> Array:
+        """Of each model's score, (n_localities + 1, n_rows), from what `norms2` gives. A
+        correction's is added to the exterior's.
+        """
+        variance = norms2 * (self.coef_scale**2)[:, None]
+        variance += (self.intercept_scale**2)[:, None]
+        if self.pooled:
+            variance[:-1] += variance[-1]
+        return np.asarray(variance)
+
+    @property
     def radius_mean(self) -> Array:
         """shape / rate, the paper's radius."""
         return self.radius_shape / self.radius_rate
+
+    def content(self) -> dict[str, Any]:
+        """All numbers, by their names."""
+        made: dict[str, Any] = {name: getattr(self, name) for name in FIELDS}
+        return made if self.layout is None else made | self.layout.content()
 
     def astype(self, dtype: Any) -> Posterior:
         """The same numbers in a floating type."""
         if dtype == np.float64:
             return self
-        return Posterior(
-            **{field.name: getattr(self, field.name).astype(dtype) for field in fields(self)}
-        )
+        return replace(self, **{name: getattr(self, name).astype(dtype) for name in FIELDS})
 
     def keep(self, kept: Sequence[int]) -> Posterior:
         """The posterior of these localities alone, in this order, with the exterior model.
@@ -220,12 +287,75 @@ class Posterior:
         -------
         Posterior
         """
-        return Posterior(**_keep(self, kept, self.n_localities))
+        layout = None if self.layout is None else self.layout.keep(kept)
+        return Posterior(**_keep(self, kept, self.n_localities), layout=layout)
 
 
-FIELDS: dict[str, Declared] = {one.name: one.metadata["declared"] for one in fields(Posterior)}
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What localities look at, and what their models may change; none of it is random.
+
+    Attributes
+    ----------
+    column_weight : ndarray, (n_localities, n_coordinates)
+        a in the squared distance sum a (x - c)^2; 0 for a column that is not looked at, and the
+        others have the geometric mean 1. The center of a learned locality is N(c, center_scale^2 /
+        a) there.
+    corrected : ndarray, (n_localities, n_features)
+        1 where a local model may have a weight of its own, else 0: that of the exterior.
+    pooled : bool
+        Whether local models are corrections: exterior's weights plus N(coef - exterior's coef,
+        coef_scale^2), the same of the intercept. Else they are independent of it, and `corrected`
+        is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.posterior import Layout
+    >>> layout = Layout(np.array([[1.0, 0.0], [2.0, 0.5]]), np.array([[1.0, 0.0], [1.0, 1.0]]))
+    >>> layout.dims, layout.keep([1]).column_weight
+    (array([1, 2]), array([[2. , 0.5]]))
+    """
+
+    column_weight: Array
+    corrected: Array
+    pooled: bool = True
+
+    @property
+    def dims(self) -> Integers:
+        """(n_localities,): number of columns that each looks at."""
+        return np.asarray((self.column_weight > 0).sum(axis=1))
+
+    def keep(self, kept: Sequence[int]) -> Layout:
+        """Of these localities alone."""
+        inside = list(kept)
+        return replace(
+            self, column_weight=self.column_weight[inside], corrected=self.corrected[inside]
+        )
+
+    def content(self) -> dict[str, Any]:
+        """All numbers, by their names."""
+        return {
+            "column_weight": self.column_weight,
+            "corrected": self.corrected,
+            "pooled": self.pooled,
+        }
+
+    def join(self, other: Layout) -> Layout:
+        """Of both localities, one after another."""
+        return replace(
+            self,
+            column_weight=np.concatenate([self.column_weight, other.column_weight]),
+            corrected=np.concatenate([self.corrected, other.corrected]),
+        )
 
 
+FIELDS: dict[str, Declared] = {
+    one.name: one.metadata["declared"] for one in fields(Posterior) if one.metadata
+}
+
+
+EVERY = (*FIELDS, "column_weight")  # all numbers, in the order of `flatten`
 MODEL_FIELDS = tuple(name for name, one in FIELDS.items() if one.axes[0] == "models")
 
 
@@ -279,6 +409,26 @@ def check_ranges(posterior: Posterior, learned: bool) -> None:
         if not np.all(sound):
             stray = value[~sound][0]
             raise InputError(f"{shown} must lie between {low:g} and {high:g}; got {stray:g}.")
+    if posterior.layout is not None:
+        check_weights(posterior.layout.column_weight, "column_weight")
+
+
+def check_weights(weights: Array, what: str) -> None:
+    """Raise where weights of columns are not 0 or within their range, or their geometric mean is
+    not 1.
+    """
+    low, high = ANY_WEIGHTS
+    active = weights > 0
+    sound = (weights == 0) | ((weights >= low) & (weights <= high))
+    if not sound.all():
+        raise InputError(
+            f"{what} must be 0, or lie between {low:g} and {high:g}; got {weights[~sound][0]:g}."
+        )
+    logs = np.log(np.where(active, weights, 1.0)).sum(axis=1)
+    mean = np.exp(logs / np.maximum(active.sum(axis=1), 1))
+    stray = np.abs(mean - 1.0) > _ROUNDING
+    if stray.any():
+        raise InputError(f"{what} must have the geometric mean 1; got {mean[stray][0]:g}.")
 
 
 def _range_of(name: str, learned: bool) -> tuple[float, float]:
@@ -410,7 +560,9 @@ def settle_scales(prior: Prior, posterior: Posterior) -> tuple[Prior, float]:
     """A prior whose learned scales are those of this posterior, rounded to a grid, and what the
     choice of them costs in a bound over the training rows, in nats.
 
-    The grid does not depend on the rows, so that each of its values may be paid for alike.
+    The grid does not depend on the rows, so that each of its values may be paid for alike. One is
+    for the exterior's weights, one for those of all localities; of corrections, for their weights
+    and intercepts.
 
     Parameters
     ----------
@@ -440,15 +592,36 @@ def settle_scales(prior: Prior, posterior: Posterior) -> tuple[Prior, float]:
     """
     if not prior.learn_scales:
         return prior, 0.0
-    n, price = posterior.n_localities, 0.0
-    gap = (posterior.coef - np.asarray(prior.coef)).reshape(n + 1, posterior.coef[0].size)
-    scales = np.array(prior.coef_scale, dtype=float)
-    for models in [slice(0, n), slice(n, n + 1)] if n else [slice(0, 1)]:
-        if gap.shape[1]:
-            best = np.sqrt(np.mean(gap[models] ** 2 + posterior.coef_scale[models, None] ** 2))
+    n = posterior.n_localities
+    squares = _squares(prior, posterior)
+    scales, price = np.array(prior.coef_scale, dtype=float), 0.0
+    for models, values in ((slice(0, n), squares[:n]), (slice(n, n + 1), squares[n:])):
+        every = np.concatenate([np.empty(0), *values])
+        if every.size:
+            best = np.sqrt(every.mean())
             scales[models] = _GRID[np.abs(np.log(_GRID / best)).argmin()]
             price += np.log(len(_GRID))
     return replace(prior, learn_scales=False, coef_scale=scales), float(price)
+
+
+def _squares(prior: Prior, posterior: Posterior) -> list[Array]:
+    """Of each model the mean squares, under the posterior, of the numbers that share a scale: its
+    weights; of a correction its weights and its intercept, as differences from the exterior.
+    """
+    coef, intercept, layout = posterior.coef, posterior.intercept, posterior.layout
+    rho, sigma = posterior.coef_scale, posterior.intercept_scale
+    gap = coef - np.asarray(prior.coef)
+    found = []
+    for i in range(len(coef)):
+        if layout is None or not layout.pooled or i == posterior.n_localities:
+            found.append((gap[i] ** 2 + rho[i] ** 2).ravel())
+            continue
+        own = (coef[i] - coef[-1])[..., layout.corrected[i] > 0]
+        shift = np.atleast_1d(intercept[i] - intercept[-1])
+        found.append(
+            np.concatenate([(own**2 + rho[i] ** 2).ravel(), (shift**2 + sigma[i] ** 2).ravel()])
+        )
+    return found
 
 
 def _keep(fields_of: Prior | Posterior, kept: Sequence[int], n_localities: int) -> dict[str, Array]:
@@ -464,7 +637,9 @@ def flatten(
     n_features: int = 0,
     scores: tuple[int, ...] = (),
 ) -> Array:
-    """All numbers of a posterior, field by field, in one array; of a prior, for these shapes."""
+    """All numbers of a posterior, field by field and last the weights of columns, in one array; of
+    a prior, for these shapes.
+    """
     parts = []
     for name in FIELDS:
         value = np.asarray(getattr(of, name), dtype=float)
@@ -472,6 +647,10 @@ def flatten(
             shape = shape_of(name, n_localities, n_coordinates, n_features, scores)
             value = np.broadcast_to(value, shape)
         parts.append(value.ravel())
+    if isinstance(of, Prior):
+        parts.append(np.ones(n_localities * n_coordinates))
+    else:
+        parts.append(of.column_weight.ravel())
     return np.concatenate(parts)
 
 
@@ -482,7 +661,11 @@ def unflatten(numbers: Array, like: Posterior) -> Posterior:
         old = getattr(like, name)
         fields[name] = numbers[position : position + old.size].reshape(old.shape)
         position += old.size
-    return Posterior(**fields)
+    layout = like.layout
+    if layout is not None:
+        weight = numbers[position:].reshape(layout.column_weight.shape)
+        layout = replace(layout, column_weight=weight)
+    return Posterior(**fields, layout=layout)
 
 
 class Packing:
@@ -498,33 +681,75 @@ class Packing:
         self.free = tuple(free)
         self.plain = plain  # whether all numbers enter as they are
 
+    @property
+    def shared(self) -> bool:
+        """Whether local models enter as differences from the exterior."""
+        return self.template.pooled and "coef" in self.free and not self.plain
+
+    @cached_property
+    def _places(self) -> dict[str, Integers]:
+        """Of each free field, which of its numbers are free."""
+        layout, places = self.template.layout, {}
+        for name in self.free:
+            every = np.arange(getattr(self.template, name).size)
+            if layout is not None and not self.plain:
+                if name in ("center", "column_weight"):
+                    active = layout.column_weight > 0
+                    if name == "column_weight":  # of one column it is 1
+                        active = active & (layout.dims > 1)[:, None]
+                    every = every[active.ravel()]
+                elif name == "coef" and layout.pooled:
+                    own = np.ones(self.template.coef.shape, dtype=bool)
+                    flags = layout.corrected > 0
+                    own[:-1] = flags[:, None] if own.ndim > 2 else flags
+                    every = every[own.ravel()]
+            places[name] = every
+        return places
+
     @cached_property
     def vector(self) -> Any:
         """Which numbers are free, as the engine takes it."""
         from ._engine import objective as engine
 
-        first, position = {}, 0
-        for name in FIELDS:
-            first[name], position = position, position + getattr(self.template, name).size
+        template, first, position = self.template, {}, 0
+        for name in EVERY:
+            first[name], position = position, position + getattr(template, name).size
         at, kinds = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        for name in self.free:
-            size = getattr(self.template, name).size
-            kind = engine.LOG if FIELDS[name].positive else engine.LINEAR
+        for name, places in self._places.items():
+            kind = engine.LOG if _declared(name).positive else engine.LINEAR
             if name == "radius_rate":
                 kind = engine.MEAN_RADIUS
             elif name == "radius_shape" and "radius_rate" in self.free:
                 kind = engine.SHAPE
-            at.append(np.arange(first[name], first[name] + size))
-            kinds.append(np.full(size, engine.LINEAR if self.plain else kind))
-        return engine.Vector(flatten(self.template), np.concatenate(at), np.concatenate(kinds))
+            elif name == "column_weight":
+                kind = engine.WIDTH
+            at.append(first[name] + places)
+            kinds.append(np.full(len(places), engine.LINEAR if self.plain else kind))
+        return engine.Vector(
+            flatten(template),
+            np.concatenate(at),
+            np.concatenate(kinds),
+            "column_weight" in self.free and not self.plain,
+            template.center.shape[1],
+            self.shared,
+            first["coef"],
+            template.coef[0].size,
+            first["intercept"],
+            template.intercept[0].size,
+        )
 
     def pack(self, posterior: Posterior) -> Array:
         parts = [np.empty(0)]
-        for name in self.free:
+        for name, places in self._places.items():
             value = getattr(posterior, name)
-            if FIELDS[name].positive and not self.plain:
-                value = np.log(getattr(posterior, FIELDS[name].searched_as or name))
-            parts.append(value.ravel())
+            if self.shared and name in ("coef", "intercept"):
+                value = np.concatenate([value[:-1] - value[-1:], value[-1:]])
+            declared = _declared(name)
+            value = getattr(posterior, declared.searched_as or name) if declared.positive else value
+            if self.plain:
+                value = getattr(posterior, name)
+            value = value.ravel()[places]
+            parts.append(np.log(value) if declared.positive and not self.plain else value)
         return np.concatenate(parts)
 
     def unpack(self, vector: Array) -> Posterior:
@@ -536,7 +761,7 @@ class Packing:
 
     def pack_gradient(self, posterior: Posterior, partials: Posterior) -> Array:
         """d/d ln(v) = v d/dv for the positives; with the mean radius fixed, the rate moves with the
-        shape.
+        shape, and with the exterior all corrections of it.
         """
         from ._engine.entries import to_gradient
 
@@ -547,15 +772,32 @@ class Packing:
         """For each number of the vector 1 / sqrt(Fisher information) of the posterior's own
         distributions: how far it may move within about one nat of divergence.
         """
-        parts = [FIELDS[name].fisher(posterior).ravel() for name in self.free]
+        parts = [
+            _declared(name).fisher(posterior).ravel()[places]
+            for name, places in self._places.items()
+        ]
         return np.concatenate([np.empty(0), *parts])
 
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the vector."""
         lower, upper = [np.empty(0)], [np.empty(0)]
-        for name in self.free:
-            size, limits = getattr(self.template, name).size, FIELDS[name].limits
+        for name, places in self._places.items():
+            limits = _declared(name).limits
             low, high = (-np.inf, np.inf) if limits is None else np.log(limits)
-            lower.append(np.full(size, low))
-            upper.append(np.full(size, high))
+            lower.append(np.full(len(places), low))
+            upper.append(np.full(len(places), high))
         return np.concatenate(lower), np.concatenate(upper)
+
+
+def _declared(name: str) -> Declared:
+    return _WIDTHS if name == "column_weight" else FIELDS[name]
+
+
+# within one nat of its prior a logarithm of a weight moves by 1, and the radius' spread limits it
+_WIDTHS = Declared(
+    ("localities", "coordinates"),
+    "width",
+    lambda one: np.full(one.column_weight.shape, 0.3),
+    WEIGHTS,
+    WEIGHTS,
+)

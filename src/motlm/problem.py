@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._typing import Array, Booleans
+from ._typing import Array, Booleans, Integers
 from .combinations import Combination
 from .errors import InputError
 from .geometry import Geometry
@@ -37,9 +37,11 @@ class Table:
     X: Array
     target: Array
     weight: Array
+    places: Integers | None = None  # of the rows in the table that was given; None: all, in order
 
     def part(self, rows: Any) -> Table:
-        return Table(self.X[rows], self.target[rows], self.weight[rows])
+        places = None if self.places is None else self.places[rows]
+        return Table(self.X[rows], self.target[rows], self.weight[rows], places)
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Problem:
             - coef @ shift,
             intercept_scale=posterior.intercept_scale * to_target,
         )
+        moved = self.geometry.adopt(moved, self.rows)
         if "coef_scale" in self.free:
             return moved
         unit = moved.coef_scale  # the zero-one loss sees ratios only

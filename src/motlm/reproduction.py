@@ -5,6 +5,7 @@ its approximation of upsilon.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtr, chndtr
@@ -15,9 +16,19 @@ from ._typing import Array, ArrayLike
 from .membership import distances
 from .objective import Evaluator, Objective, never
 from .optimize import Solution, solution_at
-from .posterior import FIELDS, Packing, Posterior
+from .posterior import FIELDS, Packing, Posterior, Prior
 
-__all__ = ["nadam", "paper_draw", "upsilon_qmc"]
+__all__ = ["PAPER", "nadam", "paper_draw", "upsilon_qmc"]
+
+PAPER: dict[str, Any] = {
+    "locality_features": "ball",
+    "corrections": "none",
+    "prior": Prior(),
+}
+"""The parameters of the paper's mixtures: balls in all columns, independent local models, and its
+prior. A classifier's loss there is ``loss="zero-one"``; the paper's own solver and, of classifiers,
+weights are ``solver="nadam"`` and ``coef_scale="unit"``."""
+
 
 _RATES = {"mean": 0.1, "scale": 0.005, "radius": 2.0}  # by the role of a field
 _BOUNDS = {

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -40,8 +40,6 @@ __all__ = ["SOLVERS", "Search", "catoni_bound"]
 _DRAWN = 16  # starts drawn for each that is polished
 # most balls that are placed anew; more than that are placed too rarely well, and growth does better
 _FRESH = 4
-_STEPS = 12  # of the first, short polish
-_STEPS_CLOSED = 5  # of the same where the models have closed forms: few steps remain
 _BALLS = 3  # that are looked at for each that is polished
 # steps of several classes before starts are compared, whose first models are too rough to tell;
 # tuned on training objectives of three made sets, where 14 of 36 good minima are found without them
@@ -49,9 +47,22 @@ _BALLS = 3  # that are looked at for each that is polished
 _STEPS_FIRST = 5
 _SOFTER = 0.5  # the other lambda at which minima are looked for
 _SHORT = 0.2  # cost of a short polish in a long one's, for the progress bar
-_FOLLOWED = 2  # minima that are polished to the end, and continued to other inverse temperatures
-_EXCHANGES = 2  # balls tried for exchange
-_ROUNDS = 4  # exchanges at most
+
+
+class _Effort(NamedTuple):
+    """How far a search goes."""
+
+    steps: int  # of the first, short polish
+    closed: int  # of the same where the models have closed forms: few steps remain
+    followed: int  # minima that are polished to the end, and continued to other temperatures
+    exchanges: int  # localities tried for exchange
+    rounds: int  # exchanges at most
+
+
+_BALLS_EFFORT = _Effort(12, 5, 2, 2, 4)
+# in a few columns evaluations are cheap, and there are more minima
+_COLUMNS_EFFORT = _Effort(25, 12, 3, 4, 8)
+_SHIFTS = 12  # moves of centers to rows nearby, at most
 _SCREENED_ROWS = 4096  # rows on which starts are compared; the rows come in random order
 # relative decrease at which a search along the way stops; tuned: within half a percent of the end,
 # in 80 steps
@@ -128,6 +139,11 @@ class Search:
     _known: dict[tuple[int, int, float], tuple[Rows, Solution]] = field(default_factory=dict)
     _parts: dict[int, tuple[Rows, Rows]] = field(default_factory=dict)  # some of the rows, of each
 
+    @property
+    def _effort(self) -> _Effort:
+        laid = self.objective(0, 1.0).geometry.layout(0, 0) is not None
+        return _COLUMNS_EFFORT if laid and self.grows else _BALLS_EFFORT
+
     # -- ways to a mixture -------------------------------------------------------------------------
 
     def explore(
@@ -152,7 +168,7 @@ class Search:
             drawn = self._draw(objective, n, rng)
             begin += self._lowest(
                 objective, self._polish_briefly(self._reduce_rows(objective), drawn, self.n_starts)
-            )[:_FOLLOWED]
+            )[: self._effort.followed]
         if (
             self.grows and fewer
         ):  # each way keeps its best: after a few steps they are not yet comparable
@@ -160,14 +176,16 @@ class Search:
             count = self.n_starts * (2 if n == 1 else 1)
             begin += self._lowest(
                 objective, self._grow(fewer[0].posterior, inverse_temperature, rng, count)
-            )[:_FOLLOWED]
+            )[: self._effort.followed]
             if n > 2 and not self.watch.over():
                 begin += self._lowest(
                     objective, self._split(fewer[0].posterior, inverse_temperature, rng)
                 )[:1]
+        begin += self._from_free(objective, n, rng, fewer)
         found = self._rank(self.polish(objective, begin))
         if self.grows:
             found = self._exchange(found, inverse_temperature, rng)
+            found = self._shift(found, inverse_temperature, rng)
         self.watch.report(f"n = {n}, lambda' = {inverse_temperature:g}", found[0].objective)
         return found
 
@@ -346,17 +364,22 @@ class Search:
         fifth.
         """
         if self.solver == "nadam":
-            return self.n_starts + _FOLLOWED * (n_temperatures - 1.0)
+            return self.n_starts + self._effort.followed * (n_temperatures - 1.0)
         if n == 0:
             return float(n_temperatures)
         grown = 1 if self.grows else 0
         ways = self._places(n, [None] * grown) + grown + (grown and n > 2)
-        exchanges = _EXCHANGES if self.grows and n > 1 else 0
+        exchanges = self._effort.exchanges if self.grows and n > 1 else 0
         looks = 1.5 if self.grows else 1.0  # at two lambdas, from half as many starts at the other
         short = _SHORT * (1 + _BALLS if self.objective(0, 1.0).loss.scores else 1)
         return (
-            looks * (short * self.n_starts * (ways + exchanges) + _FOLLOWED * ways + exchanges)
-            + _FOLLOWED * n_temperatures
+            looks
+            * (
+                short * self.n_starts * (ways + exchanges)
+                + self._effort.followed * ways
+                + exchanges
+            )
+            + self._effort.followed * n_temperatures
         )
 
     # -- parts of it -------------------------------------------------------------------------------
@@ -407,12 +430,12 @@ class Search:
     ) -> list[Posterior]:
         """The best of these starts after a few steps."""
         lowest = self._lowest(objective, begin)
-        if objective.loss.scores:
+        if objective.loss.scores or begin[0].layout is not None:
             first = min(_STEPS_FIRST, self.max_iter)
             tried = self.polish(objective, lowest[: _BALLS * count], max_iter=first)
             lowest = self._lowest(objective, [one.posterior for one in tried])
         lowest = lowest[:count]
-        steps = _STEPS_CLOSED if eliminates(objective, self.free) else _STEPS
+        steps = self._effort.closed if eliminates(objective, self.free) else self._effort.steps
         return [
             one.posterior
             for one in self.polish(objective, lowest, max_iter=min(steps, self.max_iter))
@@ -468,11 +491,11 @@ class Search:
         """The best mixture with its weakest balls exchanged, as long as that makes it better."""
         n = found[0].posterior.n_localities
         objective = self.objective(n, inverse_temperature)
-        for _ in range(_ROUNDS):
+        for _ in range(self._effort.rounds):
             order, useless = weakest(objective, found[0].posterior)
             leader = found[0]
             for i in order[
-                : max(_EXCHANGES, useless) if n > 1 else useless
+                : max(self._effort.exchanges, useless) if n > 1 else useless
             ]:  # one ball of use has been grown already
                 if self.watch.over():
                     return found
@@ -487,6 +510,46 @@ class Search:
                 break
         return found
 
+    def _from_free(
+        self, objective: Objective, n: int, rng: np.random.Generator, fewer: Sequence[Solution]
+    ) -> list[Posterior]:
+        """Where centers must be rows: mixtures with free centers, which find their way more easily,
+        with these moved to the nearest rows.
+        """
+        geometry: Any = objective.geometry
+        released = geometry.release() if self.grows else None
+        if released is None or self.watch.over():
+            return []
+
+        def make(size: int, inverse_temperature: float) -> Objective:
+            return replace(self.objective(size, inverse_temperature), geometry=released)
+
+        free = (*self.free, *(one for one in released.free if one not in self.free))
+        search = replace(self, objective=make, free=free, _known={})
+        begin = [replace(one, posterior=geometry.let_go(one.posterior)) for one in fewer]
+        found = search.explore(n, objective.inverse_temperature, rng, begin)
+        return [geometry.adopt(one.posterior, objective.rows) for one in found]
+
+    def _shift(
+        self, found: list[Solution], inverse_temperature: float, rng: np.random.Generator
+    ) -> list[Solution]:
+        """The best mixture with its centers moved to other rows nearby, where they must be rows, as
+        long as that makes it better.
+        """
+        objective = self.objective(found[0].posterior.n_localities, inverse_temperature)
+        geometry: Any = objective.geometry
+        for _ in range(_SHIFTS if geometry.sought and not geometry.learned else 0):
+            leader, few = found[0], self._reduce_rows(objective)
+            near = geometry.shifts(leader.posterior, few.rows, rng)
+            if not near or self.watch.over():
+                break
+            begin = self._lowest(objective, self._polish_briefly(few, near, self.n_starts))
+            begin = begin[: self._effort.followed]
+            found = self._rank([*found, *self.polish(objective, begin)])
+            if not found[0].objective < leader.objective:
+                break
+        return found
+
     def _differ(self, worse: Solution, better: Solution) -> bool:
         """Whether two objectives, of either sign, are of different minima."""
         size, objective = abs(better.objective), self.objective(0, better.inverse_temperature)
@@ -498,7 +561,9 @@ class Search:
         """The best few that differ, best first."""
         kept: list[Solution] = []
         for one in sorted(solutions, key=lambda one: one.objective):
-            if len(kept) < _FOLLOWED and all(self._differ(one, other) for other in kept):
+            if len(kept) < self._effort.followed and all(
+                self._differ(one, other) for other in kept
+            ):
                 kept.append(one)
         return kept
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,14 @@ from .geometry import (
     Geometry,
     GivenCenters,
     LearnedBalls,
-    Placed,
     rank,
 )
 from .limits import flush_to_zero
 from .losses import ZeroOne
-from .objective import Objective, locate, never, variances
+from .objective import Objective, locate, never
 from .posterior import Posterior, Prior
 from .rows import Rows
+from .screening import Ball, promising_corrections
 
 __all__ = [
     "Ball",
@@ -101,6 +101,12 @@ def place_at_rows(
         coef[i], intercept[i] = _ridge(objective, working, inside)
     coef[n], intercept[n] = _ridge(objective, working, outside)
     coef[late:n], intercept[late:n] = coef[n], intercept[n]
+    layout = placed.get("layout")
+    if layout is not None and layout.pooled:
+        for i in range(late):
+            own = layout.corrected[i] > 0
+            inside = distance[i] <= radius[i]
+            coef[i], intercept[i] = _correct(objective, working, inside, own, coef[n], intercept[n])
     return Posterior(
         **placed,
         radius_shape=np.full(n, _SHAPE),
@@ -109,7 +115,7 @@ def place_at_rows(
     )
 
 
-def _models(coef: Array, intercept: Array, unit_scale: bool, start: float) -> dict[str, Array]:
+def _models(coef: Array, intercept: Array, unit_scale: bool, start: float) -> dict[str, Any]:
     """The distributions of linear models with these means; where the weights' scale is fixed at 1,
     with the same ratio of mean to scale.
     """
@@ -129,26 +135,13 @@ def one_model(objective: Objective, unit_scale: bool) -> Posterior:
     coef, intercept = _ridge(objective, _from_nothing(objective), every)
     nothing = np.empty(0)
     return Posterior(
+        layout=objective.geometry.layout(rows.coordinates.shape[1], rows.features.shape[1]),
         center=np.empty((0, rows.coordinates.shape[1])),
         center_scale=nothing,
         radius_shape=nothing,
         radius_rate=nothing,
         **_models(coef[None], intercept[None], unit_scale, objective.loss.start_scale),
     )
-
-
-@dataclass(frozen=True)
-class Ball:
-    """A ball that might be added to a mixture, with ridge models of the rows in it and of the rows
-    that the exterior keeps.
-    """
-
-    placed: Placed  # fields of one locality
-    radius: float
-    coef: Array  # (2, n_features): inside, exterior; of several classes (2, n_classes, n_features)
-    intercept: Array  # (2,), or (2, n_classes)
-    gain: float  # loss per row that it promises to remove
-    start_scale: float = 0.3  # of its weights and intercepts
 
 
 @flush_to_zero
@@ -205,13 +198,15 @@ def promising_balls(
     """
     from ._engine.screening import score_balls
 
+    if posterior.layout is not None:
+        return promising_corrections(objective, posterior, count, rng, stop, share_out)
     rows, loss = objective.rows, objective.loss
     mean, omega = locate(objective.geometry, posterior, rows)
     outside = gates(omega)[0][-1] * rows.weight
     lost = (
         outside
         * loss.value_and_partials(
-            rows.target, mean[-1], variances(posterior, rows.features_norm2)[-1]
+            rows.target, mean[-1], posterior.variances(posterior.norms2(rows.features))[-1]
         ).value
     )
     stays = float(loss.steps)  # whether models are corrections of the exterior's
@@ -333,8 +328,11 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
     >>> with_ball(before, balls[0], unit_scale=False).n_localities
     1
     """
-    n = posterior.n_localities
-    added = ball.placed | {
+    n, layout = posterior.n_localities, posterior.layout
+    placed = dict(ball.placed)
+    if layout is not None:
+        layout = layout.join(placed.pop("layout"))
+    added = placed | {
         "radius_shape": np.asarray(_SHAPE),
         "radius_rate": np.asarray(_SHAPE / ball.radius),
     }
@@ -347,7 +345,10 @@ def with_ball(posterior: Posterior, ball: Ball, unit_scale: bool) -> Posterior:
         name: np.concatenate([getattr(posterior, name)[:n], value])
         for name, value in models.items()
     }
-    return replace(posterior, **fields)
+    if posterior.pooled:  # the exterior goes on from where it is
+        for name in ("coef_scale", "intercept_scale"):
+            fields[name][-1] = getattr(posterior, name)[-1]
+    return replace(posterior, **fields, layout=layout)
 
 
 def _from_nothing(objective: Objective) -> tuple[Array, Array]:
@@ -370,6 +371,27 @@ def _ridge(
     model = fit_ridge(data, np.atleast_2d(response), chosen_weight)
     model = model.reshape(*objective.loss.scores, -1)
     return np.asarray(model[..., :-1]), np.asarray(model[..., -1])
+
+
+def _correct(
+    objective: Objective,
+    working: tuple[Array, Array],
+    chosen: Booleans,
+    own: Booleans,
+    coef: Array,
+    intercept: Array,
+) -> tuple[Array, Array]:
+    """The exterior's model, corrected in some features by a ridge regression on the chosen rows."""
+    X = objective.rows.features[chosen].astype(float)
+    response, weight = working
+    gap = response[..., chosen] - (X @ coef.T).T - intercept[..., None]
+    design = np.column_stack([X[:, own], np.ones(len(X))])
+    gram = design.T @ (design * weight[chosen, None]) + np.eye(design.shape[1])
+    # features far beyond standardized ones leave nothing of the ridge
+    change = np.linalg.lstsq(gram, design.T @ (weight[chosen] * gap).T, rcond=None)[0].T
+    coef = coef.copy()
+    coef[..., own] += change[..., :-1]
+    return coef, intercept + change[..., -1]
 
 
 def placed_at_rows(

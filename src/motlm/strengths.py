@@ -9,7 +9,7 @@ import numpy as np
 from ._typing import Array
 from .combinations import gates
 from .limits import flush_to_zero
-from .objective import Objective, locate, variances
+from .objective import Objective, locate
 from .posterior import Posterior
 
 __all__ = ["Strengths", "strengths", "weakest"]
@@ -34,7 +34,7 @@ def strengths(objective: Objective, posterior: Posterior) -> Strengths:
     for rows in objective.rows.blocks(objective.block):
         mean, omega = locate(objective.geometry, posterior, rows)
         value = objective.loss.value_and_partials(
-            rows.target, mean, variances(posterior, rows.features_norm2)
+            rows.target, mean, posterior.variances(posterior.norms2(rows.features))
         ).value
         _, others = gates(omega)
         own = (omega * value[:n]) @ rows.weight

@@ -5,17 +5,25 @@ kept.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from .geometry import Geometry, GivenCenters, LearnedBalls, radii
+from .geometry import (
+    Geometry,
+    GivenCenters,
+    LearnedBalls,
+    LearnedLocalities,
+    RowLocalities,
+    radii,
+)
 from .losses import Loss
 from .objective import Objective
 from .optimize import lbfgs
-from .posterior import FIELDS, MODEL_FIELDS, Prior
+from .posterior import MODEL_FIELDS, Prior
 from .rows import Rows
-from .starts import one_model, place_at_rows, promising_balls
+from .starts import one_model, place_at_rows, promising_balls, with_ball
 from .strengths import weakest
 
 __all__ = ["warm_up"]
@@ -50,7 +58,12 @@ def warm_up(objective: Objective, show: bool) -> None:
     >>> warm_up(objective, show=False)
     """
     geometry, loss, many = objective.geometry, objective.loss, objective.many
-    kind = (geometry.learned, loss.closed_form, many, objective.rows.features.dtype.name)
+    released = geometry.release()
+    if released is not None:  # by which the search finds its way
+        warm_up(replace(objective, geometry=released), show)
+    laid = geometry.layout(1, 1) is not None
+    dtype = objective.rows.features.dtype.name
+    kind = (geometry.learned, geometry.sought, laid, loss.closed_form, many, dtype)
     if kind in _READY:
         return
     mark = _mark(kind)
@@ -86,18 +99,27 @@ def _run(geometry: Geometry, loss: Loss, many: bool, dtype: object) -> None:
     if loss.scores:
         y = np.maximum(y, 0.0)  # indices of classes
     points = np.zeros((1, 1))
-    alike: Geometry = LearnedBalls() if geometry.learned else GivenCenters(points=points)
+    laid = geometry.layout(1, 1) is not None
+    alike: Geometry = GivenCenters(points=points)
+    if geometry.learned:
+        alike = LearnedLocalities(most=1) if laid else LearnedBalls()
+    elif geometry.sought:
+        alike = RowLocalities(most=1)
     distance = None if geometry.learned else np.abs(X)
     rows = Rows.of(X, y, None, distance).astype(dtype)
     prior = Prior().expand(1, 1, loss.scores)
     objective = Objective(loss, alike, prior, rows, 1.0, block=_BLOCK if many else _MANY)
-    begin = place_at_rows(objective, 1, False, rng)
     free = [*MODEL_FIELDS, *alike.free]
-    assert set(free) <= set(FIELDS)
+    if laid and geometry.sought:
+        fewer = one_model(objective, False)
+        [ball, *_] = promising_balls(objective, fewer, 2, rng)
+        begin = with_ball(fewer, ball, False)
+    else:
+        begin = place_at_rows(objective, 1, False, rng)
     found = lbfgs(objective, begin, free, max_iter=2)
     radii(alike, found.posterior)
     weakest(objective, found.posterior)
-    if geometry.learned:
+    if geometry.sought:
         none = one_model(objective, False)
         lbfgs(Objective(loss, alike, prior.keep([]), rows, 1.0), none, free[:4], max_iter=2)
         promising_balls(objective, none, 2, rng)

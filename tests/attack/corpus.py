@@ -62,7 +62,7 @@ def fitted() -> dict[str, Any]:
     """Small models by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {**_classifiers(), **_regressors(), **_tables()}
+        return {**_classifiers(), **_regressors(), **_tables(), **_columns()}
 
 
 def _classifiers() -> dict[str, Any]:
@@ -143,6 +143,33 @@ def _tables() -> dict[str, Any]:
     return {"table": model, "table, given": given, "table, rates": rate}
 
 
+def _columns() -> dict[str, Any]:
+    """Localities in some columns, with widths of their own, and corrections."""
+    X, y = frame(40, 7)
+    score = X["a"].abs() + (X["c"] == "x")
+    three = np.array(["b", "a", "c"])[np.digitize(score, [0.5, 1.2])]
+
+    def fit(outcome: Any, **options: Any) -> Any:
+        known = np.asarray(outcome).dtype.kind == "f"
+        kind = LocalMixtureRegressor if known else LocalMixtureClassifier
+        return kind(**QUICK | options).fit(X, outcome)
+
+    given = {"points_of_interest": X[:2]}
+    return {
+        "columns": fit(score, n_localities=2),
+        "columns, several": fit(three, n_localities=2, locality_features=1, overlap="mean"),
+        "columns, rates": fit(np.exp(score), n_localities=1, loss="gamma", corrections="all"),
+        "all columns": fit(y, n_localities=1, locality_features="all"),
+        "equal widths": fit(score, n_localities=1, locality_widths="equal", corrections="none"),
+        "named columns": fit(three, n_localities=1, locality_columns=["c", "a", "same"]),
+        "given, learned widths": fit(three, **given),
+        "given, named columns": fit(y, **given, locality_columns=["a", "flag"]),
+        "given, widths": fit(score, **given, locality_columns="a", locality_widths=0.5),
+        "rows": fit(score, n_localities=2, centers="rows"),
+        "rows, gower": fit(three, n_localities=1, centers="rows", metric="gower"),
+    }
+
+
 @cache
 def models() -> tuple[Base, ...]:
     """All files that cases begin from."""
@@ -152,6 +179,6 @@ def models() -> tuple[Base, ...]:
         for name, model in fitted().items():
             path = model.save(Path(folder) / "model.json")
             made.append(Base(name, path.read_text(encoding="utf-8")))
-    old = [*FIXTURES.glob("[mr]*_schema_*.json"), *(FIXTURES / "schema2").glob("*.json")]
+    old = [*FIXTURES.glob("[mr]*_schema_*.json"), *FIXTURES.glob("schema*/*.json")]
     old = sorted(path for path in old if ".expected" not in path.name)
     return (*made, *(Base(path.stem, path.read_text(encoding="utf-8")) for path in old))

@@ -24,6 +24,7 @@ _PARTS = (
     *("certificate", "posterior", "geometry", "inputs", "target", "table", "provenance"),
     *("parameters", "localities", "exterior", "overlap", "estimator", "schema"),
 )
+_TEXTS = ("formula", "where", "correction")  # of a locality, which tell of columns and levels
 _LIKELY = ("posterior", "geometry", "inputs", "target", "certificate", "table", "provenance")
 
 
@@ -172,7 +173,7 @@ def _rename_everywhere(chance: Chance, document: dict[str, Any]) -> None:
         if isinstance(value, list):
             return [walk(one) for one in value]
         if isinstance(value, dict):
-            return {walk(name): walk(one, name == "formula") for name, one in value.items()}
+            return {walk(name): walk(one, name in _TEXTS) for name, one in value.items()}
         if isinstance(value, str) and (value == before or (formula and before in value)):
             return value.replace(before, after) if before else after
         return value
@@ -181,8 +182,9 @@ def _rename_everywhere(chance: Chance, document: dict[str, Any]) -> None:
         if part in document:
             document[part] = walk(document[part])
     if isinstance(document.get("parameters"), dict):
-        points = document["parameters"].get("points_of_interest")
-        document["parameters"]["points_of_interest"] = walk(points)
+        for name in ("points_of_interest", "locality_columns", "locality_widths"):
+            if name in document["parameters"]:
+                document["parameters"][name] = walk(document["parameters"][name])
 
 
 def _names(document: dict[str, Any]) -> list[str]:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import motlm
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
-from motlm.errors import MotlmError
+from motlm.errors import ModelFileError, MotlmError
 from motlm.explanations import explain_local
 from motlm.targets import RATE_LOSSES
 
@@ -24,9 +25,10 @@ from .trials import Broken, Kind, is_raised, within
 __all__ = ["FITS", "hostile_fit"]
 
 _SECONDS = 30.0
+_SAVED = 0.5  # share of the models that are saved
 _TWICE, _PROCESSES = 0.3, 0.01  # shares of the fits that are repeated, also on two processes
 _COMMON: dict[str, tuple[Any, ...]] = {
-    "metric": ("manhattan", "chebyshev", "mahalanobis", "seuclidean", "cosine", "none"),
+    "metric": ("manhattan", "chebyshev", "mahalanobis", "seuclidean", "cosine", "gower", "none"),
     "inverse_temperature": (0.1, 8.0, 1e-300, 1e-5, 1e5, 1e300, 0.0, -1.0, np.inf, [1.0, 4.0]),
     "select": ("bound", "nothing"),
     "validation_fraction": (0.5, 0.9, 0.01, 0.0, 1.0, np.nan),
@@ -60,6 +62,22 @@ _LABELS: tuple[tuple[Any, ...], ...] = (
     *(("", "\0", " "), (0, 0, 1), (1, 2**53, 2**53 + 1), (1.0, 2.5, 3.0), ("a", "B", "b", "A")),
     (-1e300, 0.0, 1e300, np.inf),
 )
+_OF_LOCALITIES: dict[str, tuple[Any, ...]] = {
+    "locality_features": (
+        *("all", "all", "ball", "ball", 1, 1, 2, 3, 10**6),
+        *("x", 0, -1, True, 1.5, None, 10**400, np.int64(2)),
+    ),
+    "locality_columns": (
+        *(0, [0], [0], [1, 0], (0,), range(1), np.array([0])),
+        *([], "c0", ["c0"], ["c0", "text"], "text", [0, 0], [-1], [99], [True], None, 1.5, [[0]]),
+    ),
+    "locality_widths": (
+        *("equal", "equal", 1.0, [1.0], [1.0, 2.0], {0: 1.0}, {"c0": 2.0}, [1e-300], [1e300, 1.0]),
+        *("x", [], {}, [0.0], [-1.0], [np.nan], [np.inf], None, [None], ["x"], 10**400, [True]),
+    ),
+    "corrections": ("own", "own", "all", "all", "none", "none", "x", None),
+    "centers": ("rows", "rows", "x", None),
+}
 _PRIORS = ("coef_scale", "intercept_scale", "radius_shape", "radius_rate", "center_scale", "coef")
 _KINDS: tuple[Any, ...] = (
     np.float32,
@@ -194,6 +212,16 @@ def _parameter(chance: Chance, fit: Fit) -> None:
     fit.parameters[name] = value
 
 
+def _columns(chance: Chance, fit: Fit) -> None:
+    """Some parameters of localities, with points of interest or without."""
+    for name in chance.some(list(_OF_LOCALITIES), 3):
+        value = chance.pick(_OF_LOCALITIES[name])
+        chance.note(f"{name}={values.shown(value)}")
+        fit.parameters[name] = value
+    if chance.likely(0.3):
+        _points(chance, fit)
+
+
 def _localities(chance: Chance, fit: Fit) -> None:
     value = chance.pick(("auto", 3, 5, 100, -1, 1.5, None, 10**400))
     chance.note(f"n_localities={values.shown(value)}")
@@ -215,7 +243,7 @@ def _prior(chance: Chance, fit: Fit) -> None:
 
 _CHANGES = (
     *(_scale, _scale, _scale, _rows, _target, _weights, _weights),
-    *(_parameter, _parameter, _localities, _points, _prior),
+    *(_parameter, _parameter, _localities, _points, _prior, _columns, _columns, _columns),
 )
 
 
@@ -254,6 +282,9 @@ def attempt(chance: Chance, folder: Path) -> str:
             _check(model, fit)
         except MotlmError as error:
             return f"accepted, then predict: {type(error).__name__}"
+        _check_localities(model, fit.parameters)
+        if chance.likely(_SAVED):
+            _check_file(model, folder)
         if fit.reproducible and chance.likely(_TWICE):
             _repeat(fit, model, n_jobs=2 if chance.likely(_PROCESSES / _TWICE) else None)
     return "accepted"
@@ -284,6 +315,45 @@ def _check(model: Any, fit: Fit) -> None:
     elif model.loss != "squared" and (answers < 0).any():
         raise Broken(f"rates {answers}")
     explain_local(model, fit.X)
+
+
+def _check_localities(model: Any, asked: dict[str, Any]) -> None:
+    """Columns, widths and corrections are those that were asked for."""
+    posterior = model.posterior_
+    layout = posterior.layout
+    if layout is None:
+        return
+    for weight in layout.column_weight:
+        own = weight[weight > 0]
+        if not len(own) or abs(np.log(own).mean()) > 1e-9:
+            raise Broken(f"weights of columns {weight}")
+        if asked.get("locality_widths") == "equal" and (own != 1).any():
+            raise Broken(f"unequal weights of columns {weight}")
+        most = asked.get("locality_features")
+        by_points = asked.get("points_of_interest") is not None
+        if isinstance(most, (int, np.integer)) and not by_points and len(own) > most:
+            raise Broken(f"{len(own)} columns of a locality where {most} were asked for")
+    if not layout.pooled:
+        return
+    gap = posterior.coef[:-1] - posterior.coef[-1:]
+    fixed = layout.corrected == 0
+    if (gap * (fixed[:, None] if gap.ndim > 2 else fixed)).any():
+        raise Broken(f"corrections {gap} where only {layout.corrected} may be corrected")
+    for one in model.localities_:
+        if not one.where or "as everywhere" not in one.correction():
+            raise Broken(f"{one.where!r}, {one.correction()!r}")
+
+
+def _check_file(model: Any, folder: Path) -> None:
+    """It can be saved, but for texts that no file takes and metrics that are functions."""
+    try:
+        path = model.save(folder / "model.json")
+    except ModelFileError as error:
+        if "cannot be written" in str(error):
+            return
+        raise
+    if motlm.load(path).mixture_.hash != model.mixture_.hash:
+        raise Broken("another hash after save and load")
 
 
 def _check_scores(model: Any, fit: Fit, answers: Any) -> None:

@@ -26,6 +26,7 @@ from .objective import (
     unpack,
 )
 from .rows import Data, dot, new_located
+from .tables import Constants
 
 __all__ = [
     "BEST",
@@ -63,6 +64,7 @@ VALUE, _STEP, _TOL, _KEPT, BEST, RISK, KL, BEST_RISK, BEST_KL, _CAP = range(10)
 _PRODUCTS = 10  # from there on 1 / (step @ change) of each pair
 _VALUES = _PRODUCTS + _MEMORY  # and from there the values after the last steps
 _FIRST, _LINE, _EXPANDING = 0, 1, 2
+_NEGLIGIBLE = 0.002  # nats of a likelihood in ten steps that end a search: no reader sees them
 _FLAT, _ROUNDING = 1e-3, 1e-13  # gradient, and relative decrease in one step, that end a search
 # rows of the vectors: bounds, the point and its gradient, the direction, the point to be evaluated
 # next, one along the direction that will do with its gradient, and the lowest point seen
@@ -180,7 +182,8 @@ def _accept(memory: Memory, value: float, gradient: Array) -> int:
         return CONVERGED
     if counts[_SINCE] > _LOOK_BACK:
         earlier = numbers[_VALUES + (counts[STEPS] - _LOOK_BACK) % size]
-        if earlier - value < numbers[_TOL] * min(abs(value), numbers[_CAP]):
+        least = numbers[_TOL] * min(abs(value), numbers[_CAP])
+        if earlier - value < max(least, _NEGLIGIBLE if numbers[_CAP] < math.inf else 0.0):
             return CONVERGED
     if counts[STEPS] >= counts[LIMIT]:
         return MOST
@@ -255,14 +258,14 @@ def take(memory: Memory, value: float, gradient: Array) -> int:
 
 @entry
 def search(
-    setup: Setup, data: Data, vector: Vector, bessel: Array | None, eliminate: bool | None,
+    setup: Setup, data: Data, vector: Vector, about: Constants | None, eliminate: bool | None,
     memory: Memory, unit: Array, budget: int,
 ) -> int:  # fmt: skip
     """So many evaluations of the objective and its gradient, each followed by a step; or, with a
     budget of 0, one evaluation of the objective alone. The vector is in units of its own, and the
     objective in nats.
 
-    `bessel` is None where centers are given, and `eliminate` where models are searched: what is not
+    `about` is None where centers are given, and `eliminate` where models are searched: what is not
     needed is not compiled.
     """
     nats = setup.inverse_temperature * setup.total_weight
@@ -271,7 +274,7 @@ def search(
         for i in range(len(unit)):
             values[i] = memory.vectors[TRIAL, i] * unit[i]
         full = unpack(vector, setup.n, values)
-        tables = tables_of(setup, bessel, full)
+        tables = tables_of(setup, about, full)
         if eliminate is None:
             located = new_located(setup.n, 0)
         else:

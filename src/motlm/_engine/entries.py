@@ -34,9 +34,20 @@ from .rows import (
     n_moments,
     n_sums,
     solve_models,
+    solve_pooled,
 )
 from .special import digamma, exponential, log_bessel_and_ratio, logarithm, normal, trigamma
-from .tables import FIRST_PANEL, PER_CELL, SHIFT, START, Fineness, Tables, theta, upsilon
+from .tables import (
+    FIRST_PANEL,
+    PER_CELL,
+    SHIFT,
+    START,
+    Constants,
+    Fineness,
+    Tables,
+    theta,
+    upsilon,
+)
 
 __all__ = [
     "all_tables",
@@ -98,10 +109,10 @@ def theta_tables(fine: Fineness, shape: Array, rate: Array, low: Array, high: Ar
 
 @entry
 def upsilon_tables(
-    fine: Fineness, n_coordinates: int, bessel: Array, scale: Array, shape: Array, rate: Array,
-    low: Array, high: Array,
+    fine: Fineness, about: Constants, scale: Array, shape: Array, rate: Array, low: Array,
+    high: Array,
 ) -> Tables:  # fmt: skip
-    return upsilon(fine, n_coordinates, bessel, scale, shape, rate, low, high)
+    return upsilon(fine, about, scale, shape, rate, low, high)
 
 
 @entry
@@ -139,15 +150,15 @@ def _at(tables: Tables, panel: int, x: float) -> float:
 
 
 @entry
-def all_tables(setup: Setup, bessel: Array | None, full: Array) -> Tables:
-    return tables_of(setup, bessel, full)
+def all_tables(setup: Setup, about: Constants | None, full: Array) -> Tables:
+    return tables_of(setup, about, full)
 
 
 @entry
-def solved(setup: Setup, data: Data, bessel: Array | None, full: Array) -> Array:
+def solved(setup: Setup, data: Data, about: Constants | None, full: Array) -> Array:
     """All fields, with the models that are best for the squared loss."""
     best = full.copy()
-    solve_all(setup, data, tables_of(setup, bessel, full), best)
+    solve_all(setup, data, tables_of(setup, about, full), best)
     return best
 
 
@@ -174,11 +185,11 @@ def to_gradient(vector: Vector, n: int, full: Array, partials: Array) -> Array:
 
 @entry
 def prepare(
-    setup: Setup, vector: Vector, bessel: Array | None, values: Array
+    setup: Setup, vector: Vector, about: Constants | None, values: Array
 ) -> tuple[Array, Tables]:
     """All fields, and the tables of the localities."""
     full = unpack(vector, setup.n, values)
-    return full, tables_of(setup, bessel, full)
+    return full, tables_of(setup, about, full)
 
 
 @entry
@@ -187,10 +198,11 @@ def block_moments(
 ) -> Array:
     """Of some rows, for `from_moments`."""
     total = np.zeros(n_moments(setup.n, setup.d))
-    center = fields_of(full, setup.n, setup.n_coordinates, setup.d, setup.outputs).center
+    models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d, setup.outputs))
     add_moments(
-        tables, setup.learned, setup.alike, data, center, begin, end, setup.heavy, located, total
-    )
+        tables, setup.measured, setup.alike, data, models, begin, end, setup.heavy, setup.pooled,
+        setup.corrected, located, total,
+    )  # fmt: skip
     return total
 
 
@@ -200,7 +212,15 @@ def from_moments(setup: Setup, total: Array, full: Array) -> None:
     models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d, setup.outputs))
     prior = models_of(fields_of(setup.prior, setup.n, setup.n_coordinates, setup.d, setup.outputs))
     twice = 2.0 * setup.inverse_temperature
-    solve_models(total, setup.n, setup.d, twice, prior, setup.learned_scales, setup.most, models)
+    if setup.pooled:
+        solve_pooled(
+            total, setup.n, setup.d, twice, prior, setup.learned_scales, setup.most,
+            setup.corrected, models,
+        )  # fmt: skip
+    else:
+        solve_models(
+            total, setup.n, setup.d, twice, prior, setup.learned_scales, setup.most, models
+        )
 
 
 @entry
@@ -211,8 +231,8 @@ def block_sums(
     models = models_of(fields_of(full, setup.n, setup.n_coordinates, setup.d, setup.outputs))
     total = np.zeros(n_sums(setup.n, setup.n_coordinates, setup.d, setup.outputs))
     add_sums(
-        tables, setup.learned, setup.alike, setup.loss, setup.tolerance, setup.combination, data,
-        models, begin, end, located, True, total,
+        tables, setup.measured, setup.alike, setup.loss, setup.tolerance, setup.combination,
+        setup.pooled, setup.corrected, data, models, begin, end, located, True, total,
     )  # fmt: skip
     return total
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array, Integers
-from .compile import compiled, compiled_fast, entry
-from .special import cholesky_solve, exponential, logarithm, normal
+from .compile import compiled, compiled_fast, entry, inlined
+from .special import cholesky_solve, cholesky_solve_each, exponential, logarithm, normal
 from .tables import N_COLUMNS, Tables, look_up
 
 __all__ = [
@@ -44,9 +44,11 @@ __all__ = [
     "n_moments",
     "n_sums",
     "new_located",
+    "pooled_scales",
     "prior_scales",
     "solve_given",
     "solve_models",
+    "solve_pooled",
     "take",
 ]
 
@@ -54,7 +56,7 @@ ZERO_ONE, SQUARED, OFF_BY, LOG, POISSON, GAMMA, TWEEDIE = range(7)  # losses
 MULTINOMIAL, ANY_SIGN = 7, 8  # of several classes
 SUM, ANY = 0, 1  # combinations of them
 _AT_ONCE = 128  # rows
-_STEEP = 600.0  # logarithms of rates beyond which they do not grow
+_STEEP = 600.0  # logarithms of rates, and of odds, beyond which they do not grow or fall
 _LEAST_PRIOR, _MOST_PRIOR = 1e-3, 10.0  # prior scales that are learned
 _ROUNDS, _SETTLED = 40, 1e-5  # of learning them beside closed forms; relative change that ends it
 # how fast the bound on the log loss of several classes leaves the softmax as variances grow; with
@@ -85,6 +87,7 @@ class Models(NamedTuple):
     coef_scale: Array
     intercept: Array
     intercept_scale: Array
+    column_weight: Array
 
 
 class Located(NamedTuple):
@@ -124,7 +127,7 @@ def losses_of(
         for j in range(len(y)):
             square = mean[j] * mean[j] + variance[j]
             xi = math.sqrt(square)
-            small = exponential(-xi)
+            small = exponential(max(-xi, -_STEEP))
             steep = (1.0 - small) / ((1.0 + small) * max(xi, _NEAR))  # tanh(xi / 2) / xi
             if xi < _NEAR:
                 steep = 0.5 - square / 24.0
@@ -133,21 +136,22 @@ def losses_of(
             by_variance[j] = 0.25 * steep
     elif loss == POISSON:
         for j in range(len(y)):
-            rate = exponential(min(mean[j] + 0.5 * variance[j], _STEEP))
+            rate = exponential(max(min(mean[j] + 0.5 * variance[j], _STEEP), -_STEEP))
             value[j] = rate - y[j] * mean[j]
             by_mean[j] = rate - y[j]
             by_variance[j] = 0.5 * rate
     elif loss == GAMMA:
         for j in range(len(y)):
-            ratio = y[j] * exponential(min(0.5 * variance[j] - mean[j], _STEEP))
+            ratio = y[j] * exponential(max(min(0.5 * variance[j] - mean[j], _STEEP), -_STEEP))
             value[j] = ratio + mean[j]
             by_mean[j] = 1.0 - ratio
             by_variance[j] = 0.5 * ratio
     elif loss == TWEEDIE:
         a, b = 2.0 - tolerance, 1.0 - tolerance
         for j in range(len(y)):
-            up = exponential(min(a * mean[j] + 0.5 * a * a * variance[j], _STEEP))
-            down = y[j] * exponential(min(b * mean[j] + 0.5 * b * b * variance[j], _STEEP))
+            up = exponential(max(min(a * mean[j] + 0.5 * a * a * variance[j], _STEEP), -_STEEP))
+            low = max(min(b * mean[j] + 0.5 * b * b * variance[j], _STEEP), -_STEEP)
+            down = y[j] * exponential(low)
             value[j] = up / a - down / b
             by_mean[j] = up - down
             by_variance[j] = 0.5 * (a * up - b * down)
@@ -357,6 +361,19 @@ def take(table: Array, begin: int, rows: int, out: Array) -> None:
 
 
 @compiled
+def _take_seen(table: Array, weight: Array, begin: int, rows: int, out: Array) -> None:
+    """Some rows of the columns that some locality looks at."""
+    for j in range(out.shape[0]):
+        for i in range(weight.shape[0]):
+            if weight[i, j] != 0.0:
+                for row in range(rows):
+                    out[j, row] = table[j, begin + row]
+                for row in range(rows, out.shape[1]):
+                    out[j, row] = 0.0
+                break
+
+
+@compiled
 def _cut(column: Array, begin: int, rows: int, out: Array) -> None:
     """Some entries of a column; zeros after them."""
     for row in range(rows):
@@ -386,42 +403,70 @@ def dot(one: Array, other: Array) -> float:
 
 
 @compiled_fast
-def _add_products(by_score: Array, columns: Array, sign: float, out: Array) -> None:
-    """out += sign * by_score @ columns.T."""
+def _add_products(by_score: Array, columns: Array, out: Array) -> None:
+    """out += by_score @ columns.T."""
     for i in range(by_score.shape[0]):
         for j in range(columns.shape[0]):
             total = 0.0
             for row in range(columns.shape[1]):
                 total += by_score[i, row] * columns[j, row]
-            out[i, j] += sign * total
+            out[i, j] += total
 
 
 @compiled_fast
-def _measure(norms: Array, center: Array, columns: Array, distance: Array) -> None:
-    """Distances of rows from learned centers, (n_localities, row), from their squared norms.
-
-    Rounding enters a distance through its square, in which memberships are smooth, so that it does
-    no harm.
-    """
-    _project(center, columns, distance)
-    for i in range(len(center)):
-        norm2 = 0.0
+def _measure(center: Array, weight: Array, columns: Array, distance: Array) -> None:
+    """Distances of rows from centers, (n_localities, row): sqrt of sum weight (x - c)^2."""
+    for i in range(center.shape[0]):
+        for row in range(columns.shape[1]):
+            distance[i, row] = 0.0
         for j in range(center.shape[1]):
-            norm2 += center[i, j] * center[i, j]
-        for row in range(len(norms)):
-            squared = norms[row] + norm2 - 2.0 * distance[i, row]
-            distance[i, row] = math.sqrt(max(squared, 0.0))
+            at, a = center[i, j], weight[i, j]
+            if a != 0.0:
+                for row in range(columns.shape[1]):
+                    gap = columns[j, row] - at
+                    distance[i, row] += a * gap * gap
+        for row in range(columns.shape[1]):
+            distance[i, row] = math.sqrt(distance[i, row])
+
+
+@compiled_fast
+def _add_pull(
+    pull: Array, center: Array, weight: Array, columns: Array, by_center: Array, by_weight: Array
+) -> None:
+    """From partials in D^2 / 2 of some rows to those in a locality's center and in the weights of
+    its columns: d/dc is a (c - x), d/da is (x - c)^2 / 2.
+    """
+    for j in range(len(center)):
+        at, a = center[j], weight[j]
+        if a != 0.0:
+            total, squares = 0.0, 0.0
+            for row in range(len(pull)):
+                gap = columns[j, row] - at
+                total += pull[row] * gap
+                squares += pull[row] * gap * gap
+            by_center[j] -= a * total
+            by_weight[j] += 0.5 * squares
+
+
+@compiled_fast
+def _squares(corrected: Array, columns: Array, out: Array) -> None:
+    """Sum of squares of a row's features that a local model corrects."""
+    for row in range(len(out)):
+        out[row] = 0.0
+    for j in range(len(corrected)):
+        if corrected[j] != 0.0:
+            for row in range(len(out)):
+                out[row] += columns[j, row] * columns[j, row]
 
 
 @compiled
 def _locate(
-    tables: Tables, learned: bool, data: Data, center: Array, columns: Array, begin: int,
-    rows: int, distance: Array, norms: Array, here: Located,
+    tables: Tables, measured: bool, data: Data, models: Models, columns: Array, begin: int,
+    rows: int, distance: Array, here: Located,
 ) -> None:  # fmt: skip
     """Where the rows from `begin` on lie."""
-    if learned:
-        _cut(data.coordinates_norm2, begin, rows, norms)
-        _measure(norms, center, columns, distance)
+    if measured:
+        _measure(models.center, models.column_weight, columns, distance)
     else:
         for row in range(distance.shape[1]):
             for i in range(distance.shape[0]):
@@ -442,15 +487,16 @@ def _copy_located(source: Located, first: int, rows: int, out: Located, at: int)
 @compiled
 def n_sums(n: int, n_coordinates: int, d: int, outputs: int) -> int:
     """The loss, and the partials: center, center_scale, shape, rate, coef, coef_scale, intercept,
-    intercept_scale.
+    intercept_scale, column_weight.
     """
-    return 1 + n * (n_coordinates + 3) + (n + 1) * ((d + 1) * outputs + 2)
+    return 1 + n * (2 * n_coordinates + 3) + (n + 1) * ((d + 1) * outputs + 2)
 
 
 @compiled
 def add_sums(
-    tables: Tables, learned: bool, alike: bool, loss: int, tolerance: float, combination: int,
-    data: Data, models: Models, first: int, last: int, known: Located, partials: bool, out: Array,
+    tables: Tables, measured: bool, alike: bool, loss: int, tolerance: float, combination: int,
+    pooled: bool, corrected: Array, data: Data, models: Models, first: int, last: int,
+    known: Located, partials: bool, out: Array,
 ) -> None:  # fmt: skip
     """Add the weighted sums over the rows from first to last to out: the loss, and, if they are
     asked for, its partials in the order of `n_sums`.
@@ -471,14 +517,16 @@ def add_sums(
     at += n + 1
     by_intercept = out[at : at + many]
     by_intercept_scale = out[at + many : at + many + n + 1]
+    by_weight = out[at + many + n + 1 :].reshape(n, n_coordinates)
     is_known = known.omega.shape[1] > 0
     width = min(_AT_ONCE, last - first)  # the last rows may be fewer: the others have no weight
     here, distance = new_located(n, width), np.empty((n, width))
     columns, score = np.empty((d, width)), np.empty((many, width))
     places = columns
-    if learned and not alike:
+    if measured and not alike:
         places = np.empty((n_coordinates, width))
     y, weight, norm2 = np.empty(width), np.empty(width), np.empty(width)
+    norms = np.empty((n if pooled else 0, width))  # of the features that local models correct
     variance, value, ones = np.empty(width), np.empty(width), np.ones(width)
     losses, by_mean = np.empty((n + 1, width)), np.empty((many, width))
     by_variance, by_omega = np.empty((n + 1, width)), np.empty((n, width))
@@ -486,14 +534,12 @@ def add_sums(
     for begin in range(first, last, width):
         rows = min(width, last - begin)
         take(data.features, begin, rows, columns)
-        if learned and not alike:
-            take(data.coordinates, begin, rows, places)
+        if measured and not alike:
+            _take_seen(data.coordinates, models.column_weight, begin, rows, places)
         if is_known:
             _copy_located(known, begin, rows, here, 0)
         else:
-            _locate(
-                tables, learned, data, models.center, places, begin, rows, distance, value, here
-            )
+            _locate(tables, measured, data, models, places, begin, rows, distance, here)
         _project(models.coef, columns, score)
         _cut(data.target, begin, rows, y)
         _cut(data.weight, begin, rows, weight)
@@ -501,8 +547,15 @@ def add_sums(
         for i in range(n + 1):
             coef2 = models.coef_scale[i] * models.coef_scale[i]
             intercept2 = models.intercept_scale[i] * models.intercept_scale[i]
-            for row in range(width):
-                variance[row] = coef2 * norm2[row] + intercept2
+            if pooled and i < n:  # the exterior's variance, and the correction's
+                exterior2 = models.coef_scale[n] * models.coef_scale[n]
+                intercept2 += models.intercept_scale[n] * models.intercept_scale[n]
+                _squares(corrected[i], columns, norms[i])
+                for row in range(width):
+                    variance[row] = coef2 * norms[i, row] + exterior2 * norm2[row] + intercept2
+            else:
+                for row in range(width):
+                    variance[row] = coef2 * norm2[row] + intercept2
             first_of, end_of = i * outputs, (i + 1) * outputs
             for k in range(first_of, end_of):
                 for row in range(width):
@@ -529,20 +582,25 @@ def add_sums(
                     by_mean[k, row] *= gate[i, row]
                 by_intercept[k] += dot(by_mean[k], ones)
             by_intercept_scale[i] += dot(by_variance[i], ones)
-            by_coef_scale[i] += dot(by_variance[i], norm2)
-        _add_products(by_mean, columns, 1.0, by_coef)
+            if pooled and i < n:
+                by_coef_scale[i] += dot(by_variance[i], norms[i])
+                by_coef_scale[n] += dot(by_variance[i], norm2)
+                by_intercept_scale[n] += dot(by_variance[i], ones)
+            else:
+                by_coef_scale[i] += dot(by_variance[i], norm2)
+        _add_products(by_mean, columns, by_coef)
         for i in range(n):
             for row in range(width):
                 by_omega[i, row] *= weight[row]
             _add_slopes(
                 tables, here.panel[i], here.position[i], by_omega[i], pull[i], by_locality[i]
             )
-        if learned:  # d/dc of omega(|c - x|) is slope (c - x), slope = d omega / d(D^2 / 2)
-            _add_products(pull, places, -1.0, by_center)
+        if measured:
             for i in range(n):
-                total = dot(pull[i], ones)
-                for j in range(n_coordinates):
-                    by_center[i, j] += total * models.center[i, j]
+                _add_pull(
+                    pull[i], models.center[i], models.column_weight[i], places, by_center[i],
+                    by_weight[i],
+                )  # fmt: skip
     for i in range(n):
         for j in range(3):
             out[1 + n * n_coordinates + j * n + i] += by_locality[i, j]
@@ -581,6 +639,21 @@ def add_gram(
 
 
 @compiled_fast
+def _add_row(
+    columns: Array, j: int, gate: Array, target: Array, rows: int, weighted: Array, out: Array
+) -> float:
+    """Add a whole row of columns @ diag(gate) @ columns.T to out; its product with the target."""
+    for row in range(rows):
+        weighted[row] = gate[row] * columns[j, row]
+    for k in range(columns.shape[0]):
+        total = 0.0
+        for row in range(rows):
+            total += weighted[row] * columns[k, row]
+        out[k] += total
+    return dot(weighted[:rows], target[:rows])
+
+
+@compiled_fast
 def add_moment(columns: Array, gate: Array, target: Array, rows: int, moment: Array) -> None:
     """Add the products of columns and gated target over the first rows to moment."""
     for j in range(columns.shape[0]):
@@ -612,11 +685,12 @@ def _pack(columns: Array, gate: Array, target: Array, packed: Array, narrow: Arr
 
 @compiled
 def add_moments(
-    tables: Tables, learned: bool, alike: bool, data: Data, center: Array, first: int, last: int,
-    heavy: bool, located: Located, out: Array,
+    tables: Tables, measured: bool, alike: bool, data: Data, models: Models, first: int, last: int,
+    heavy: bool, pooled: bool, corrected: Array, located: Located, out: Array,
 ) -> None:  # fmt: skip
     """What the best models of the squared loss are solved from, added to out; and where the rows
-    lie, into located.
+    lie, into located. Of corrections the last are sums over all gates, and the others have the rows
+    of what is corrected alone.
     """
     n, d = (len(tables.lead) - 1), data.features.shape[0]
     size = (n + 1) * (d + 1)
@@ -627,23 +701,24 @@ def add_moments(
     here, distance = new_located(n, width), np.empty((n, width))
     columns = np.empty((d + 1, width))  # the last is the intercept's
     features, places = columns[:d], columns[:d]
-    if learned and not alike:
-        places = np.empty((center.shape[1], width))
+    if measured and not alike:
+        places = np.empty((models.center.shape[1], width))
     packed, narrow = np.empty((d + 1, width)), np.empty((2, width))
     gate, outside, norms = np.empty(width), np.empty(width), np.empty(width)
+    every = np.empty(width)
     weighted, target, weight = np.empty(width), np.empty(width), np.empty(width)
     for begin in range(first, last, width):
         rows = min(width, last - begin)
         take(data.features, begin, rows, features)
-        if learned and not alike:
-            take(data.coordinates, begin, rows, places)
-        _locate(tables, learned, data, center, places, begin, rows, distance, norms, here)
+        if measured and not alike:
+            _take_seen(data.coordinates, models.column_weight, begin, rows, places)
+        _locate(tables, measured, data, models, places, begin, rows, distance, here)
         _copy_located(here, 0, rows, located, begin)
         _cut(data.features_norm2, begin, rows, norms)
         _cut(data.weight, begin, rows, weight)
         _cut(data.target, begin, rows, target)
         for row in range(width):
-            columns[d, row], outside[row] = 1.0, 1.0
+            columns[d, row], outside[row], every[row] = 1.0, 1.0, 0.0
         for i in range(n + 1):
             for row in range(width):
                 inside = outside[row]
@@ -653,11 +728,23 @@ def add_moments(
                 if heavy:
                     inside = max(inside, 0.0)
                 gate[row] = inside * weight[row]
-            squares[i] += dot(gate, norms)
+                every[row] += gate[row]
             if i == n:
+                if pooled:
+                    for row in range(width):
+                        gate[row] = every[row]
+                squares[i] += dot(gate, norms)
                 add_gram(columns, gate, target, width, weighted, gram[i], moment[i])
                 continue
             count = _pack(columns, gate, target, packed, narrow)
+            if pooled:
+                for j in range(d + 1):
+                    if j == d or corrected[i, j] != 0.0:
+                        moment[i, j] += _add_row(
+                            packed, j, narrow[0], narrow[1], count, weighted, gram[i, j]
+                        )
+                continue
+            squares[i] += dot(gate, norms)
             add_gram(packed, narrow[0], narrow[1], count, weighted, gram[i], moment[i])
 
 
@@ -689,6 +776,162 @@ def prior_scales(
 
 
 @compiled
+def pooled_scales(
+    models: Models, prior: Models, corrected: Array, learned: bool, out: Array
+) -> None:
+    """Prior scales of corrections, the same for all of them, and last that of the exterior's
+    weights; where they are learned, the best ones for these posteriors.
+    """
+    n, d = corrected.shape
+    outputs = len(models.intercept) // (n + 1)
+    for i in range(n + 1):
+        out[i] = prior.coef_scale[i]
+    if not learned:
+        return
+    total, count, last = 0.0, 0, n * outputs
+    for i in range(n):
+        rho2 = models.coef_scale[i] * models.coef_scale[i]
+        sigma2 = models.intercept_scale[i] * models.intercept_scale[i]
+        for k in range(outputs):
+            gap = models.intercept[i * outputs + k] - models.intercept[last + k]
+            total += gap * gap + sigma2
+            count += 1
+            for j in range(d):
+                if corrected[i, j] != 0.0:
+                    gap = models.coef[i * outputs + k, j] - models.coef[last + k, j]
+                    total += gap * gap + rho2
+                    count += 1
+    for i in range(n):
+        out[i] = min(max(math.sqrt(total / count), _LEAST_PRIOR), _MOST_PRIOR)
+    if d:
+        total, rho2 = 0.0, models.coef_scale[n] * models.coef_scale[n]
+        for k in range(outputs):
+            for j in range(d):
+                gap = models.coef[last + k, j] - prior.coef[last + k, j]
+                total += gap * gap + rho2
+        out[n] = min(max(math.sqrt(total / (d * outputs)), _LEAST_PRIOR), _MOST_PRIOR)
+
+
+@inlined
+def _with_scales(prior: Models, coef_scale: Array) -> Models:
+    return Models(
+        prior.center, prior.coef, coef_scale, prior.intercept, prior.intercept_scale,
+        prior.column_weight,
+    )  # fmt: skip
+
+
+@compiled
+def solve_pooled(
+    moments: Array, n: int, d: int, twice: float, prior: Models, learned: bool, most: float,
+    corrected: Array, models: Models,
+) -> None:  # fmt: skip
+    """The exterior and the corrections that are best for the localities and the squared loss; where
+    prior scales are learned, for the best ones of them, which are found from above.
+    """
+    scales, before, step = prior.coef_scale.copy(), np.empty(n + 1), np.zeros(n + 1)
+    for again in range(_ROUNDS if learned else 1):
+        _solve_arrow(moments, n, d, twice, prior, scales, most, corrected, models)
+        if not learned:
+            return
+        moved = 0.0
+        for i in range(n + 1):
+            before[i] = scales[i]
+        pooled_scales(models, prior, corrected, True, scales)
+        for i in range(n + 1):
+            last, step[i] = step[i], math.log(scales[i] / before[i])
+            moved = max(moved, abs(step[i]))
+            share = step[i] / last if last != 0.0 else 0.0
+            if again % 2 and 0.1 < share < 0.999:  # few numbers have one scale: steps are slow
+                ahead = min(max(step[i] * share / (1.0 - share), -2.0), 2.0)
+                scales[i] = min(max(scales[i] * math.exp(ahead), _LEAST_PRIOR), _MOST_PRIOR)
+        if moved < _SETTLED:
+            return
+
+
+@compiled
+def _solve_arrow(
+    moments: Array, n: int, d: int, twice: float, prior: Models, scales: Array, most: float,
+    corrected: Array, models: Models,
+) -> None:  # fmt: skip
+    """Ridge regressions that share the exterior: one border, and a block for each correction, which
+    is eliminated. With G the sums over all gates, G_i those over the gates of locality i in its own
+    features S, A_i = G_i[S, S] + 1 / (2 l s^2), the border is G - sum G_i[:, S] A_i^-1 G_i[S, :].
+    """
+    size = (n + 1) * (d + 1)
+    gram = moments[: size * (d + 1)].reshape(n + 1, d + 1, d + 1)
+    moment = moments[size * (d + 1) : size * (d + 2)].reshape(n + 1, d + 1)
+    norm = moments[size * (d + 2) + n]
+    border, right = np.empty((d + 1, d + 1)), moment[n].copy()
+    for j in range(d + 1):
+        for k in range(j + 1):
+            border[j, k] = gram[n, j, k]
+        scale = scales[n] if j < d else prior.intercept_scale[n]
+        mean = prior.coef[n, j] if j < d else prior.intercept[n]
+        pull = 1.0 / (scale * scale * twice)
+        border[j, j] += pull
+        right[j] += pull * mean
+    places, solved = np.empty((n, d + 1), np.int64), np.zeros((n, d + 1, d + 2))
+    counts = np.zeros(n, np.int64)
+    for i in range(n):
+        q, square = 0, 0.0
+        for j in range(d + 1):
+            if j == d or corrected[i, j] != 0.0:
+                places[i, q] = j
+                square += gram[i, j, j] if j < d else 0.0
+                q += 1
+        counts[i] = q
+        block, sides = np.zeros((q, q)), np.empty((d + 2, q))
+        pull = 1.0 / (scales[i] * scales[i] * twice)
+        for a in range(q):
+            for b in range(a + 1):
+                block[a, b] = gram[i, places[i, a], places[i, b]]
+            block[a, a] += pull
+            for j in range(d + 1):
+                sides[j, a] = gram[i, places[i, a], j]
+            sides[d + 1, a] = moment[i, places[i, a]]
+        cholesky_solve_each(block, sides)  # rows of A^-1 G[S, :], and of A^-1 moment
+        for j in range(d + 1):
+            for a in range(q):
+                solved[i, j, a] = sides[j, a]
+                right[j] -= gram[i, places[i, a], j] * sides[d + 1, a]
+                for k in range(j + 1):
+                    border[j, k] -= gram[i, places[i, a], j] * sides[k, a]
+        for a in range(q):
+            solved[i, a, d + 1] = sides[d + 1, a]
+        inverse = 1.0 / (scales[i] * scales[i])
+        total = gram[i, d, d]
+        models.coef_scale[i] = scales[i]
+        if q > 1:
+            models.coef_scale[i] = min(
+                math.sqrt((q - 1) / ((q - 1) * inverse + twice * square)), most
+            )
+        models.intercept_scale[i] = min(math.sqrt(1.0 / (inverse + twice * total)), most)
+    cholesky_solve(border, right)
+    r0, s0 = scales[n], prior.intercept_scale[n]
+    models.coef_scale[n] = r0
+    if d:
+        models.coef_scale[n] = min(math.sqrt(d / (d / (r0 * r0) + twice * norm)), most)
+    models.intercept_scale[n] = min(
+        math.sqrt(1.0 / (1.0 / (s0 * s0) + twice * gram[n, d, d])), most
+    )
+    for j in range(d):
+        models.coef[n, j] = right[j]
+    models.intercept[n] = right[d]
+    for i in range(n):
+        for j in range(d):
+            models.coef[i, j] = right[j]
+        models.intercept[i] = right[d]
+        for a in range(counts[i]):
+            change = solved[i, a, d + 1]
+            for j in range(d + 1):
+                change -= solved[i, j, a] * right[j]
+            if places[i, a] < d:
+                models.coef[i, places[i, a]] += change
+            else:
+                models.intercept[i] += change
+
+
+@compiled
 def solve_models(
     moments: Array, n: int, d: int, twice: float, prior: Models, learned: bool, most: float,
     models: Models,
@@ -698,7 +941,7 @@ def solve_models(
     """
     coef_scale, before = prior.coef_scale.copy(), np.empty(n + 1)
     for _ in range(_ROUNDS if learned else 1):
-        given = Models(prior.center, prior.coef, coef_scale, prior.intercept, prior.intercept_scale)
+        given = _with_scales(prior, coef_scale)
         solve_given(moments.copy() if learned else moments, n, d, twice, given, most, models)
         if not learned:
             return

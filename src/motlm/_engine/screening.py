@@ -21,11 +21,12 @@ from .rows import (
 )
 from .special import cholesky_solve_each
 
-__all__ = ["fit_ridge", "score_balls"]
+__all__ = ["fit_ridge", "score_balls", "score_corrections"]
 
 _RIDGE = 1.0  # one pseudo-row per weight, as a standard normal prior has
 _LEAST_VARIANCE = 1e-3  # of a roughly fitted score
 _AT_ONCE = 128
+_SORTED = 256  # rows whose distances are sorted, for quantiles
 
 
 @compiled
@@ -211,4 +212,124 @@ def score_balls(
                 data, loss, tolerance, base, models[one, side], weight, score, slope, work
             )
         found[one, 0], found[one, 1] = limit, left
+    return found, models
+
+
+@compiled_fast
+def _far(data: Data, row: int, weight: Array, out: Array) -> None:
+    """Squared distances of all rows from one of them, by weighted columns."""
+    for i in range(len(out)):
+        out[i] = 0.0
+    for j in range(len(weight)):
+        a = weight[j]
+        if a != 0.0:
+            at = data.coordinates[j, row]
+            for i in range(len(out)):
+                gap = data.coordinates[j, i] - at
+                out[i] += a * gap * gap
+
+
+@compiled
+def _promise(gram: Array, side: Array, ridge: float, factor: Array, solved: Array) -> float:
+    """What a ridge regression removes of a quadratic loss, and its weights, into solved."""
+    for a in range(len(gram)):
+        for b in range(a + 1):
+            factor[a, b] = gram[a, b]
+        factor[a, a] += ridge
+        for k in range(len(side)):
+            solved[k, a] = side[k, a]
+    cholesky_solve_each(factor, solved)
+    gain = 0.0
+    for k in range(len(side)):
+        for a in range(len(gram)):
+            gain += 0.5 * side[k, a] * solved[k, a]
+    return gain
+
+
+@compiled
+def _add_pushed(
+    data: Data, push: Array, bend: float, places: Integers, row: int, x: Array, gram: Array,
+    side: Array,
+) -> None:  # fmt: skip
+    """Add a row to the normal equations of some features and the intercept."""
+    q = len(x) - 1
+    for a in range(q):
+        x[a] = data.features[places[a], row]
+    for a in range(q + 1):
+        bent = bend * x[a]
+        for b in range(a + 1):
+            gram[a, b] += bent * x[b]
+        for k in range(len(side)):
+            side[k, a] += push[k, row] * x[a]
+
+
+@entry
+def score_corrections(
+    data: Data, push: Array, curvature: Array, cost: Array, rows: Integers, weight: Array,
+    corrected: Array, shares: Array, ridge: float,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Of localities around rows, in weighted columns, that contain about one of some shares of all
+    rows: the loss that corrections of the models inside and outside would remove, and those,
+    (side, score, feature).
+
+    Loss is taken as quadratic: `push` are the rows' slopes, (score, row), and `curvature` their
+    bends; `cost` is what each row costs by being inside. Of each locality the share that removes
+    most is taken: radius, gain. Quantiles of the distances are those of some rows, which come in
+    random order.
+    """
+    outputs, m = push.shape
+    d, count, n_cuts, few = data.features.shape[0], len(rows), len(shares), min(m, _SORTED)
+    found, models = np.zeros((count, 2)), np.zeros((count, 2, outputs, d + 1))
+    squared, places, limits = np.empty(m), np.empty(d + 1, np.int64), np.empty(n_cuts)
+    nearest, spent = np.empty(n_cuts + 1), np.empty(n_cuts + 1)
+    for one in range(count):
+        _far(data, rows[one], weight[one], squared)
+        some = np.sort(squared[:few])
+        for cut in range(n_cuts):
+            limits[cut] = some[min(max(math.ceil(shares[cut] * few) - 1, 0), few - 1)]
+        q = 0
+        for j in range(d):
+            if corrected[one, j] != 0.0:
+                places[q] = j
+                q += 1
+        places[q] = d
+        grams = np.zeros((n_cuts + 1, q + 1, q + 1))
+        sides, x = np.zeros((n_cuts + 1, outputs, q + 1)), np.ones(q + 1)
+        for cut in range(n_cuts + 1):
+            nearest[cut], spent[cut] = math.inf, 0.0
+        for row in range(m):
+            cut = 0
+            while cut < n_cuts and squared[row] > limits[cut]:
+                cut += 1
+            nearest[cut] = min(nearest[cut], squared[row])
+            spent[cut] += cost[row]
+            _add_pushed(data, push, curvature[row], places, row, x, grams[cut], sides[cut])
+        for cut in range(1, n_cuts + 1):
+            spent[cut] += spent[cut - 1]
+            grams[cut] += grams[cut - 1]
+            sides[cut] += sides[cut - 1]
+        rest, others = np.empty((q + 1, q + 1)), np.empty((outputs, q + 1))
+        factor = np.empty((q + 1, q + 1))
+        inside, outside = np.empty((outputs, q + 1)), np.empty((outputs, q + 1))
+        found[one, 1] = -math.inf
+        for cut in range(n_cuts):
+            for a in range(q + 1):
+                for b in range(a + 1):
+                    rest[a, b] = grams[n_cuts, a, b] - grams[cut, a, b]
+                for k in range(outputs):
+                    others[k, a] = sides[n_cuts, k, a] - sides[cut, k, a]
+            gain = _promise(grams[cut], sides[cut], ridge, factor, inside) - spent[cut]
+            gain += _promise(rest, others, ridge, factor, outside)
+            if gain > found[one, 1]:
+                beyond = math.inf
+                for later in range(cut + 1, n_cuts + 1):
+                    beyond = min(beyond, nearest[later])
+                radius = math.sqrt(limits[cut])
+                if beyond < math.inf:
+                    radius = 0.5 * (radius + math.sqrt(beyond))
+                found[one, 0], found[one, 1] = radius, gain
+                for k in range(outputs):
+                    for a in range(q + 1):
+                        models[one, 0, k, places[a]] = inside[k, a]
+                        models[one, 1, k, places[a]] = outside[k, a]
     return found, models

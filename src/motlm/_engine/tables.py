@@ -97,10 +97,11 @@ def _fineness(
 
 
 class Constants(NamedTuple):
-    """What tables of balls in one dimension share."""
+    """What tables of localities in so many dimensions share."""
 
-    n_coordinates: int
-    bessel: Array
+    dims: Integers  # (n_localities,)
+    which: Integers  # (n_localities,), of the Bessel functions
+    bessel: Array  # (which, 2 power + function, interval)
 
 
 class Tables(NamedTuple):
@@ -117,10 +118,16 @@ class Tables(NamedTuple):
 SHIFT, START, PER_CELL, N_CELLS, FIRST_CELL, FIRST_PANEL = range(6)
 
 
-def constants(n_coordinates: int) -> Constants:
-    """Made once for each dimension."""
-    order = 0.5 * max(n_coordinates, 1) - 1.0
-    return Constants(n_coordinates, bessel_table(order))
+def constants(dims: Integers) -> Constants:
+    """Of localities with these numbers of columns."""
+    dims = np.array(dims, dtype=np.int64)
+    different, which = np.unique(np.maximum(dims, 1), return_inverse=True)
+    return Constants(dims, which.astype(np.int64), _bessel_tables(tuple(different.tolist())))
+
+
+@lru_cache(maxsize=64)
+def _bessel_tables(dims: tuple[int, ...]) -> Array:
+    return np.stack([bessel_table(0.5 * d - 1.0) for d in dims or (1,)])
 
 
 _BEGIN = math.log(SHAPES[0])
@@ -249,9 +256,7 @@ def _middle(tables: Tables, i: int, panel: int) -> tuple[float, float]:
 
 @compiled
 def theta(fine: Fineness, shape: Array, rate: Array, low: Array, high: Array) -> Tables:
-    """Tables of theta between the distances low and high: known centers, whose slope and scale are
-    not asked for.
-    """
+    """Tables of theta between the distances low and high: known centers, without a scale."""
     n = len(shape)
     tables = _lay(fine, low, high, np.zeros(n), shape, rate)
     nodes = len(fine.nodes)
@@ -273,6 +278,8 @@ def theta(fine: Fineness, shape: Array, rate: Array, low: Array, high: Array) ->
                 by_x = density * shifted / distance
                 values[node, 0] = -by_x
                 values[node, 3] = -by_x * (log_ratio + math.log(k) - psi)
+                near = max(distance, 1e-100)
+                values[node, 1] = -density / near / near
                 values[node, 4] = -density / t
             _fit_panel(fine, values, half, tables.coefficients[panel])
         _join(tables.coefficients, first, last)
@@ -281,8 +288,8 @@ def theta(fine: Fineness, shape: Array, rate: Array, low: Array, high: Array) ->
 
 @compiled
 def upsilon(
-    fine: Fineness, n_coordinates: int, bessel: Array, scale: Array, shape: Array, rate: Array,
-    low: Array, high: Array,
+    fine: Fineness, about: Constants, scale: Array, shape: Array, rate: Array, low: Array,
+    high: Array,
 ) -> Tables:  # fmt: skip
     """Tables of upsilon; low and high are quantiles of the radii, beyond which nothing is left."""
     n = len(shape)
@@ -292,7 +299,7 @@ def upsilon(
         # |u| exceeds sqrt(D^2 + d eps^2) + t eps with probability at most exp(-t^2 / 2), since the
         # norm is 1-Lipschitz
         surely = max(low[i] - far * scale[i], 0.0)
-        begin[i] = math.sqrt(max(surely * surely - n_coordinates * scale[i] * scale[i], 0.0))
+        begin[i] = math.sqrt(max(surely * surely - about.dims[i] * scale[i] * scale[i], 0.0))
         end[i] = high[i] + 8.0 * scale[i]
     tables = _lay(fine, begin, end, scale, shape, rate)
     nodes = len(fine.nodes)
@@ -300,13 +307,14 @@ def upsilon(
     shifted, distance = np.empty(nodes), np.empty(nodes)
     for i in range(n):
         first, last = int(tables.lead[i, FIRST_PANEL]), int(tables.lead[i + 1, FIRST_PANEL])
+        bessel = about.bessel[about.which[i]]
         for panel in range(first, last):
             middle, half = _middle(tables, i, panel)
             for node in range(nodes):
                 shifted[node] = math.exp(middle + half * fine.nodes[node])
                 distance[node] = max(shifted[node] - tables.lead[i, SHIFT], 0.0)
             _fluxes(
-                fine, n_coordinates, bessel, distance, scale[i], shape[i], rate[i], work, values
+                fine, about.dims[i], bessel, distance, scale[i], shape[i], rate[i], work, values
             )
             for node in range(nodes):
                 values[node, 0] = values[node, 1] * distance[node] * shifted[node]

@@ -6,19 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 from threadpoolctl import threadpool_limits
 
-from .._typing import Array, ArrayLike
+from .._typing import Array
 from ..combinations import COMBINATIONS, SUM, ambiguity
 from ..fingerprints import Fingerprint
 from ..geometry import Geometry, radii
-from ..losses import Loss
+from ..losses import Loss, ZeroOne
 from ..mixture import Mixture
-from ..objective import Objective, locate, variances
+from ..objective import Objective, locate
 from ..optimize import Solution, lbfgs
 from ..posterior import FIELDS, FREE_SCALES, Posterior, Prior
 from ..rows import Rows
@@ -37,6 +37,7 @@ __all__ = [
     "learn",
     "log_ratio",
     "replace_posterior",
+    "searched_widths",
     "sharpen",
     "use_draw",
 ]
@@ -52,10 +53,13 @@ _SHARPER = 0.3
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """Probabilities for each row, under a distribution of models."""
+    """Probabilities for each row, under a distribution of models; of models that are corrections
+    of the exterior, and so depend on each other, numbers that they do not exceed.
+    """
 
     errs: Array  # that some applicable model errs
-    apart: Array  # that two applicable models contradict each other
+    apart: Array | None  # that two applicable models contradict each other; None: not bounded
+    silent: Array | None  # that some applicable model errs, and none contradicts it
 
 
 @dataclass(frozen=True)
@@ -85,25 +89,46 @@ class UnionRisk:
             combination=SUM if self.loss.likelihood else ANY,
         )
 
+    def kl(self, posterior: Posterior) -> float:
+        """KL(Q || P) of all that is random: without the search's prices of columns and widths."""
+        widths = searched_widths(posterior) + self.geometry.log_choices(posterior)
+        return self.objective(1.0).kl(posterior) - widths
+
     def of_solution(self, solution: Solution) -> float:
         """The mean probability of an error, of a distribution that was learned."""
-        return solution.gibbs_risk
+        return self.of_posterior(solution.posterior)
 
     def of_posterior(self, posterior: Posterior) -> float:
         """The same of any distribution."""
-        return self.objective(1.0).gibbs_risk(posterior)
+        return float(self.chances(posterior).errs.mean())
 
     def chances(self, posterior: Posterior) -> Chances:
-        """Of the rows, under this distribution."""
+        """Of the rows, under this distribution.
+
+        Corrections share the exterior's score. Of two labels the probability that a model errs
+        falls with that score times the label, for all models, so that they err together more often
+        than if they were independent (Chebyshev's inequality of sums), and contradict each other
+        less often: the formulas of independent models are upper bounds. Silent errors are at most
+        those of any one model. Of several labels and of regressors all that is known is that the
+        probabilities of a union are at most their sum.
+        """
         mean, omega = locate(self.geometry, posterior, self.rows)
         omega = np.clip(omega, 0.0, 1.0)  # rounding in the last digits
-        losses, apart = self._judge(omega, mean, variances(posterior, self.rows.features_norm2))
+        variance = posterior.variances(posterior.norms2(self.rows.features))
+        losses, apart = self._judge(omega, mean, variance)
+        dependent = posterior.pooled and posterior.n_localities > 1
+        if dependent and not isinstance(self.loss, ZeroOne):
+            return Chances(np.clip(SUM.value(omega, losses), 0.0, 1.0), None, None)
         errs = np.clip(ANY.value(omega, losses), 0.0, 1.0)
-        return Chances(errs, np.clip(apart, 0.0, 1.0))
+        apart = np.clip(apart, 0.0, 1.0)
+        silent = errs - apart
+        if dependent:
+            silent = np.minimum(errs, _silent(omega, losses))
+        return Chances(errs, apart, np.clip(silent, 0.0, 1.0))
 
     def _judge(self, omega: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
         """The probability that each model errs, and that two applicable ones contradict each
-        other.
+        other, if models are independent.
         """
         losses = self.loss.value_and_partials(self.rows.target, mean, variance).value
         return losses, ambiguity(omega, losses)
@@ -120,17 +145,27 @@ class LargestRisk(UnionRisk):
 
     labels: Several
 
-    def of_solution(self, solution: Solution) -> float:
-        return self.of_posterior(solution.posterior)
-
-    def of_posterior(self, posterior: Posterior) -> float:
-        return float(self.chances(posterior).errs.mean())
-
     def _judge(self, omega: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
         shares = _label_shares(self.labels, mean, variance)
         own = self.rows.target.astype(int)[None, None]
         losses = np.clip(1.0 - np.take_along_axis(shares, own, axis=1)[:, 0], 0.0, 1.0)
         return losses, _contradictions(omega, shares)
+
+
+def searched_widths(posterior: Posterior) -> float:
+    """What the search pays for the weights of columns, (ln a)^2 / 2: not a price of a bound."""
+    weight = posterior.column_weight
+    return float(0.5 * (np.log(weight[weight > 0]) ** 2).sum())
+
+
+def _silent(omega: Array, losses: Array) -> Array:
+    """min_i (1 - omega_i (1 - l_i)) - prod(1 - omega_i) (1 - l_ext): at most the probability that
+    an applicable model errs and none is right, however the models depend on each other.
+
+    The probability that no applicable model is right is at most that of locality i alone.
+    """
+    outside = np.prod(1.0 - omega, axis=0)
+    return np.asarray((1.0 - omega * (1.0 - losses[:-1])).min(axis=0) - outside * (1 - losses[-1]))
 
 
 def _label_shares(target: Several, mean: Array, variance: Array) -> Array:
@@ -161,13 +196,16 @@ def freeze(mixture: Mixture) -> Mixture:
 
 
 def learn(risk: UnionRisk, start: Posterior, inverse_temperature: float) -> Solution:
-    """The posterior that minimizes risk + KL / lambda, from a start."""
-    names = (*_MODELS, *risk.geometry.free)
-    first = [name for name in _ORDER if name in names]
-    free = (*first, *(name for name in risk.geometry.free if name not in first))
+    """The posterior that minimizes risk + KL / lambda, from a start, whose columns and widths it
+    keeps.
+    """
+    own = [name for name in risk.geometry.free if name != "column_weight"]  # which is paid for
+    first = [name for name in _ORDER if name in (*_MODELS, *own)]
+    free = (*first, *(name for name in own if name not in first))
     # one thread, as in fit: the same numbers on any machine
     with threadpool_limits(limits=1, user_api="blas"):
-        return lbfgs(risk.objective(inverse_temperature), start, free, max_iter=300)
+        found = lbfgs(risk.objective(inverse_temperature), start, free, max_iter=300)
+    return replace(found, kl=risk.kl(found.posterior))
 
 
 def sharpen(posterior: Posterior) -> Posterior:
@@ -233,18 +271,31 @@ class Draw:
 
 def draw_model(posterior: Posterior, seed: int | Sequence[int]) -> Draw:
     rng = np.random.default_rng(seed)
+    radius = rng.gamma(posterior.radius_shape) / posterior.radius_rate
+    coef, intercept = (
+        _draw_normal(rng, mean, scale)
+        for mean, scale in (
+            (posterior.coef, posterior.coef_scale),
+            (posterior.intercept, posterior.intercept_scale),
+        )
+    )
+    if posterior.layout is not None and posterior.layout.pooled:  # of corrections, and the exterior
+        own = posterior.layout.corrected
+        coef[:-1] *= own[:, None] if coef.ndim > 2 else own
+        coef[:-1] += coef[-1]
+        intercept[:-1] += intercept[-1]
+    weight = posterior.column_weight
+    center = _draw_normal(rng, posterior.center, posterior.center_scale)
+    center = np.divide(center, np.sqrt(weight), out=np.zeros_like(center), where=weight > 0)
     return Draw(
-        rng.gamma(posterior.radius_shape) / posterior.radius_rate,
-        _draw_normal(rng, posterior.coef, posterior.coef_scale),
-        _draw_normal(rng, posterior.intercept, posterior.intercept_scale),
-        _draw_normal(rng, posterior.center, posterior.center_scale),
+        radius, posterior.coef + coef, posterior.intercept + intercept, posterior.center + center
     )
 
 
-def _draw_normal(rng: np.random.Generator, mean: Array, scale: Array) -> Array:
-    """One scale for each row of means, or for each row of classes."""
-    wide = scale.reshape(scale.shape + (1,) * (mean.ndim - 1))
-    return np.asarray(mean + wide * rng.standard_normal(mean.shape))
+def _draw_normal(rng: np.random.Generator, like: Array, scale: Array) -> Array:
+    """Around 0; one scale for each row, or for each row of classes."""
+    wide = scale.reshape(scale.shape + (1,) * (like.ndim - 1))
+    return np.asarray(wide * rng.standard_normal(like.shape))
 
 
 def fix_draw(mixture: Mixture, draw: Draw) -> Mixture:
@@ -281,37 +332,69 @@ def use_draw(posterior: Posterior, draw: Draw) -> Posterior:
 def log_ratio(draw: Draw, posterior: Posterior, prior: Posterior | Prior) -> float:
     """ln dQ/dP of a draw; its mean over draws from Q is the KL divergence.
 
-    Centers that are fixed, with scale 0, are the same under both.
+    Centers that are fixed, with scale 0, are the same under both, and so are their coordinates in
+    columns that a locality does not look at, and weights of a local model that are the exterior's.
     """
-    learned = posterior.center_scale > 0
 
-    def density(of: Posterior | Prior) -> float:
+    def gamma(of: Posterior | Prior) -> float:
         shape, rate = np.asarray(of.radius_shape), np.asarray(of.radius_rate)
-        gamma = (
+        density = (
             shape * np.log(rate)
             + (shape - 1.0) * np.log(draw.radius)
             - rate * draw.radius
             - gammaln(shape)
         )
-        normal = (
-            _log_normal(draw.coef, of.coef, of.coef_scale)
-            + _log_normal(draw.intercept, of.intercept, of.intercept_scale)
-            + _log_normal(
-                draw.center[learned],
-                np.asarray(of.center)[learned],
-                np.asarray(of.center_scale)[learned],
-            )
-        )
-        return float(normal + gamma.sum())
+        return float(density.sum())
 
-    return density(posterior) - density(prior)
+    normals = [*_models(draw, posterior, prior), _centers(draw, posterior, prior)]
+    return gamma(posterior) - gamma(prior) + sum(one.log_ratio() for one in normals)
 
 
-def _log_normal(values: Array, mean: ArrayLike, scale: ArrayLike) -> float:
-    """The logarithm of a Gaussian density up to a constant; one scale for each row of values, or
-    for each row of classes.
-    """
-    sigma = np.asarray(scale, dtype=float)
-    n_axes = int(np.prod(values.shape[1:]))
-    away = (values - np.asarray(mean)) / sigma.reshape(sigma.shape + (1,) * (values.ndim - 1))
-    return float(-0.5 * (away**2).sum() - n_axes * np.log(sigma).sum())
+class _Normal(NamedTuple):
+    """Numbers that were drawn, and their means and scales under both distributions."""
+
+    value: Array
+    mean: Array
+    scale: Array
+    prior_mean: Array
+    prior_scale: Array
+
+    def log_ratio(self) -> float:
+        away = (self.value - self.mean) / self.scale
+        before = (self.value - self.prior_mean) / self.prior_scale
+        ratio = np.log(np.asarray(self.prior_scale) / self.scale)
+        return float(np.sum(0.5 * (before**2 - away**2) + ratio))
+
+
+def _models(draw: Draw, posterior: Posterior, prior: Posterior | Prior) -> list[_Normal]:
+    """Weights and intercepts; of corrections, their differences from the exterior."""
+    layout = posterior.layout
+    n = posterior.n_localities
+    pooled = layout is not None and layout.pooled
+    made = []
+    for name in ("coef", "intercept"):
+        value, mean = getattr(draw, name), getattr(posterior, name)
+        before = np.broadcast_to(np.asarray(getattr(prior, name), dtype=float), value.shape)
+        scale, own = getattr(posterior, f"{name}_scale"), np.ones(value.shape, dtype=bool)
+        prior_scale = np.array(getattr(prior, f"{name}_scale"), dtype=float)
+        if layout is not None and pooled:
+            value, mean = (np.concatenate([one[:n] - one[n:], one[n:]]) for one in (value, mean))
+            before = np.concatenate([np.zeros_like(before[:n]), before[n:]])
+            prior_scale[:n] = np.asarray(prior.coef_scale)[:n]  # one for all corrections
+            if name == "coef":
+                flags = layout.corrected > 0
+                own[:n] = flags[:, None] if own.ndim > 2 else flags
+        wide = (one.reshape(one.shape + (1,) * (value.ndim - 1)) for one in (scale, prior_scale))
+        first, second = (np.broadcast_to(one, value.shape) for one in wide)
+        made.append(_Normal(*(one[own] for one in (value, mean, first, before, second))))
+    return made
+
+
+def _centers(draw: Draw, posterior: Posterior, prior: Posterior | Prior) -> _Normal:
+    """Of learned localities, in the columns that they look at."""
+    weight, eps = posterior.column_weight, posterior.center_scale
+    looks = (weight > 0) & (eps > 0)[:, None]
+    scale = eps[:, None] / np.sqrt(np.where(looks, weight, 1.0))
+    before = np.asarray(prior.center_scale, dtype=float)
+    every = (draw.center, posterior.center, scale, np.asarray(prior.center), before[..., None])
+    return _Normal(*(np.broadcast_to(one, looks.shape)[looks] for one in every))

@@ -45,7 +45,7 @@ class Evidence:
     def has_points(self) -> bool:
         """Whether centers were given, by a person."""
         mixture = self.subject.mixture
-        return mixture is not None and mixture.n_localities > 0 and not mixture.geometry.learned
+        return mixture is not None and mixture.n_localities > 0 and not mixture.geometry.sought
 
     @property
     def residual(self) -> Array:

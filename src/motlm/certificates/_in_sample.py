@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,7 +33,7 @@ from ._reading import check_population, shorten
 from ._records import POPULATION
 from ._rules import flag
 from ._statements import Certificate, Statement
-from ._trained import Trained, move_to_medoids, read_training
+from ._trained import Trained, even_widths, move_to_medoids, read_training, round_widths
 from ._words import INDEPENDENT, LABELS, PRIOR_IN_SAMPLE, SEED
 
 __all__ = ["audit_in_sample", "certify_in_sample", "draw_in_sample"]
@@ -59,12 +60,13 @@ def audit_in_sample(
     """Certify the posterior of a fitted motlm model on the rows used for fitting it, by the
     PAC-Bayes-kl bound.
 
-    It is about models drawn at random from ``model.posterior_``: about one drawn anew for each
-    case, by every rule that chooses among applicable models, and about the one that
-    `draw_in_sample` draws. No statement is about the model itself, which predicts by the means of
-    its posterior. The prior must not depend on the rows: the model must be fitted with `Units` of
-    other rows, or, of classifiers, ``standardize=False``. If n_localities was chosen from the same
-    rows, each number that was tried has a share of delta.
+    It is about models drawn at random from ``model.posterior_`` (with widths of columns, where
+    they are learned, rounded to a grid): about one drawn anew for each case, by every rule that
+    chooses among applicable models, and about the one that `draw_in_sample` draws. No statement is
+    about the model itself, which predicts by the means of its posterior. The prior must not depend
+    on the rows: the model must be fitted with `Units` of other rows, or, of classifiers,
+    ``standardize=False``. What was chosen on the same rows is paid for: n_localities, the columns
+    and widths of each locality, scales of the prior, rows as centers.
 
     Parameters
     ----------
@@ -116,14 +118,15 @@ def audit_in_sample(
     population = check_population(population)
     mixture = mixture_of(model)
     trained = read_training(mixture, X, y, tolerance)
-    kl = trained.risk.objective(1.0).kl(mixture.posterior)
-    certifiable = _Certifiable(mixture, trained.risk, trained.table, kl, trained.mass)
-    drawn = _draw(mixture, trained.table, random_state)
+    certifiable = _Certifiable.of(trained, mixture.hash)
+    drawn = _draw(trained.mixture, _table(mixture, X, y), random_state)
     words = _Words.of(mixture, tolerance, trained.table, population)
     shares = {"W1": _HEADLINE, "W4": _SECOND}
     statements = _state(certifiable, drawn, delta, shares, words)
+    rounded = ", its widths rounded" if trained.mixture.hash != mixture.hash else ""
     protocol = (
-        f"in-sample on {len(trained.table.X)} rows, the posterior as trained, seed {random_state}"
+        f"in-sample on {len(trained.table.X)} rows, the posterior as trained{rounded}, seed"
+        f" {random_state}"
     )
     checklist = checks_in_sample(_has_points(mixture))
     return Certificate(
@@ -171,9 +174,7 @@ def draw_in_sample(model: Any, X: Any, y: Any, certificate: Certificate) -> Any:
         raise CertificateError(
             "this certificate has no statement 'one draw' in-sample.", "Use audit_in_sample."
         )
-    encoded, codes = mixture.encode(X), check_labels(mixture.target, read_targets(X, y))
-    table = Table(encoded, codes, np.ones(len(codes)))
-    drawn = _draw(mixture, table, certificate.seed).mixture
+    drawn = _draw(round_widths(mixture), _table(mixture, X, y), certificate.seed).mixture
     if drawn.hash != about[0].model:
         raise CertificateError(
             "this certificate is not about a draw from this model with these rows.",
@@ -201,10 +202,10 @@ def certify_in_sample(
     at once.
 
     A few rows are set aside to fix the units of the columns, since the prior must not depend on the
-    others. Of the posterior as trained, others of more and less temperature, and of centers that
-    are learned or put on training rows (medoids, which cost ln C(m, n) nats), the one with the
-    smallest bound is taken. One model is drawn from it, with a seed fixed beforehand: that model is
-    handed out, and the headline is about its predictions.
+    others. Of the posterior as trained, others of more and less temperature, of widths rounded to a
+    grid or equal, and of centers that are learned or put on training rows (medoids, which cost ln
+    C(m, n) nats), the one with the smallest bound is taken. One model is drawn from it, with a seed
+    fixed beforehand: that model is handed out, and the headline is about its predictions.
 
     Parameters
     ----------
@@ -257,15 +258,11 @@ def certify_in_sample(
     model = clone(estimator).set_params(standardize=units).fit(X1, y1)
     fitted = mixture_of(model)
     trained = read_training(fitted, X1, y1, tolerance)
-    candidates = [trained]
-    if fitted.n_localities and fitted.geometry.learned:  # learned centers, or medoids
-        trained = replace(trained, mass=0.5 * trained.mass)
-        candidates = [trained, move_to_medoids(trained)]
-    found = [(*_best_posterior(one, delta), one) for one in candidates]
+    found = [_best_posterior(one, delta) for one in _candidates(trained)]
     _, solution, best = min(found, key=lambda one: one[0])
     encoded, codes = fitted.encode(X), check_labels(fitted.target, y)
     made = _use_posterior(best, solution, Fingerprint.of(encoded, codes), trained.table)
-    certifiable = _Certifiable(made, best.risk, best.table, solution.kl, best.mass)
+    certifiable = _Certifiable.of(replace(best, mixture=made), made.hash)
     drawn = _draw(made, trained.table, random_state)
     words = _Words.of(made, tolerance, trained.table, population)
     shares = {"W4": _HEADLINE, "W1": _SECOND}
@@ -301,7 +298,14 @@ def _parameters(estimator: Any) -> dict[str, Any]:
 
 def _has_points(mixture: Mixture) -> bool:
     """Whether centers were given, by a person."""
-    return mixture.n_localities > 0 and not mixture.geometry.learned
+    geometry = mixture.geometry
+    return mixture.n_localities > 0 and not (geometry.learned or geometry.sought)
+
+
+def _table(mixture: Mixture, X: Any, y: Any) -> Table:
+    """The training rows, encoded."""
+    encoded, codes = mixture.encode(X), check_labels(mixture.target, read_targets(X, y))
+    return Table(encoded, codes, np.ones(len(codes)))
 
 
 def _check_estimator(estimator: Any, X: Any, reference: float) -> None:
@@ -347,16 +351,32 @@ def _set_aside(
     return units, rest
 
 
-def _best_posterior(trained: Trained, delta: float) -> tuple[float, Solution]:
+def _candidates(trained: Trained) -> list[Trained]:
+    """With learned centers, or with medoids; with learned widths, or with equal ones."""
+    mixture = trained.mixture
+    found, weight = [trained], mixture.posterior.column_weight
+    if "column_weight" in mixture.geometry.free and not np.isin(weight, (0.0, 1.0)).all():
+        found.append(even_widths(trained))  # the prior has both
+    if not (mixture.n_localities and mixture.geometry.learned):
+        return found
+    found = [replace(one, price=one.price + math.log(2)) for one in found]
+    return [*found, *(move_to_medoids(one) for one in found)]
+
+
+def _best_posterior(trained: Trained, delta: float) -> tuple[float, Solution, Trained]:
     """The smallest PAC-Bayes-kl bound that is found on all rows, and its posterior."""
-    found: list[tuple[float, Solution]] = []
+    found: list[tuple[float, Solution, Trained]] = []
     posterior, n_rows = trained.mixture.posterior, len(trained.risk.rows)
+    free = replace(trained.risk, prior=trained.prior)
     for temperature in _TRIED[::-1]:  # from the posterior as trained towards those that cost less
-        one = distributions.learn(trained.risk, posterior, temperature)
+        one = distributions.learn(free, posterior, temperature)
         posterior = one.posterior
-        risk = min(trained.risk.of_solution(one), 1.0)
-        found.append((float(pac_bayes_kl(risk, one.kl, n_rows, delta, trained.mass)), one))
-    return min(found, key=lambda pair: pair[0])
+        settled = trained.settle(posterior)
+        one = replace(one, kl=settled.risk.kl(posterior))
+        risk = min(settled.risk.of_posterior(posterior), 1.0)
+        bound = float(pac_bayes_kl(risk, one.kl + trained.price, n_rows, delta))
+        found.append((bound, one, settled))
+    return min(found, key=lambda one: one[0])
 
 
 def _use_posterior(
@@ -384,7 +404,14 @@ class _Certifiable:
     risk: UnionRisk
     table: Table  # the same rows
     kl: float
-    mass: float
+    price: float  # of discrete choices
+    hash: str  # of the model from which the posterior is taken
+
+    @classmethod
+    def of(cls, trained: Trained, hash: str) -> _Certifiable:
+        mixture, risk = trained.mixture, trained.risk
+        kl = risk.kl(mixture.posterior)
+        return cls(mixture, risk, trained.table, kl, trained.price, hash)
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,40 +456,38 @@ def _state(
     contradictions. Where there are none of the latter, the headline has their shares of delta.
     """
     found = one.risk.chances(one.mixture.posterior)
-    errs, apart = found.errs, found.apart
-    overlaps = one.mixture.target.task == "classification" and one.mixture.n_localities > 1
-    price = -float(np.log(one.mass))
+    several = one.mixture.target.task == "classification" and one.mixture.n_localities > 1
     wrong = _errors(drawn.mixture, one.table, words.tolerance)
     of_draw = {
         "predictor": "draw",
         "errors": int(wrong.sum()),
         # max: a negative ratio would make the bound smaller than what was seen
-        "kl": max(_log_ratio(one, drawn) + price, 0.0),
+        "kl": max(_log_ratio(one, drawn) + one.price, 0.0),
         "details": {"seed": float(drawn.seed)},
         "assumptions": (*words.assumptions, SEED),
         "model": drawn.mixture.hash,
     }
     makers: dict[str, tuple[str, str, Array, dict[str, Any]]] = {
-        "W1": ("any rule", words.loss, errs, {}),
+        "W1": ("any rule", words.loss, found.errs, {}),
         "W4": ("one draw", words.loss, wrong.astype(float), of_draw),
     }
     parts = dict(shares)
-    if not overlaps:
-        parts[next(iter(parts))] += 2 * _SMALL
-    else:
-        silent = np.clip(errs - apart, 0.0, 1.0)
+    if several and found.silent is not None and found.apart is not None:
         contradiction = "shows a contradiction between its local models"
-        makers["W2"] = ("silent error", "errs without showing a contradiction", silent, {})
-        makers["W3"] = ("ambiguity", contradiction, apart, {})
+        silent = "errs without showing a contradiction"
+        makers["W2"] = ("silent error", silent, found.silent, {})
+        makers["W3"] = ("ambiguity", contradiction, found.apart, {})
         parts |= {"W2": _SMALL, "W3": _SMALL}
+    else:
+        parts[next(iter(parts))] += 2 * _SMALL
     known: dict[str, Any] = {
         "n_rows": len(one.risk.rows),
         "predictor": "gibbs",
-        "kl": float(one.kl + price),
+        "kl": float(one.kl + one.price),
         "assumptions": words.assumptions,
         "rows": "rows used for fitting",
         "population": words.population,
-        "model": one.mixture.hash,
+        "model": one.hash,
     }
     made = []
     for code, share in parts.items():

@@ -48,6 +48,6 @@ def demo(output: Path, as_json: bool, force: bool) -> None:
         content = {"model": str(saved), "report": str(page), "explanation": explanation.to_dict()}
         echo_json({**content, "certificate": certificate.to_dict()})
         return
-    show(summarize(model, explanation, frame, "target", "the rows"))
+    show(summarize(model, explanation, frame, "target"))
     show(certificate.headline.sentence)
     show(f"model:  {saved}\nreport: {page}")

@@ -19,6 +19,7 @@ from ..inputs import Columns, TableNotes
 from ._calibrate import calibrate
 from ._columns import column_of, read_rows, refuse_missing_columns
 from ._errors import CommandError, TableError, ignore_warnings, show, show_message
+from ._localities import LocalityOptions, Widths, locality_options
 from ._models import open_source, refuse_unreadable, source_rows
 from ._options import (
     FILE,
@@ -54,6 +55,12 @@ class _Options:
     report_path: Path | None
     points: Path | None
     localities: int | str  # "auto", or how many
+    locality_features: int | str
+    locality_columns: tuple[str, ...]
+    locality_widths: Widths
+    corrections: str
+    centers: str
+    full_formulas: bool
     task: str
     exposure: str | None
     loss: str | None
@@ -83,6 +90,16 @@ class _Options:
     @property
     def of_task(self) -> TaskOptions:
         return TaskOptions(self.task, self.exposure, self.loss, self.power, self.class_weight)
+
+    @property
+    def of_localities(self) -> LocalityOptions:
+        return LocalityOptions(
+            self.locality_features,
+            self.locality_columns,
+            self.locality_widths,
+            self.corrections,
+            self.centers,
+        )
 
     @property
     def rules(self) -> Rules:
@@ -125,6 +142,7 @@ class _Fitted:
     show_default=True,
     help="Number of localities: auto, or a number.",
 )
+@locality_options
 @task_options
 @click.option("--weights", help="Column of weights. There is no certificate then.")
 @click.option(
@@ -184,10 +202,12 @@ def fit(**given: Any) -> None:
     motlm fit credit.csv --target default --model model.json --report report.html
     motlm fit prices.parquet --target price --localities 3 --drop notes,url --id house
     motlm fit policies.csv --target claims --exposure years --model model.json
+    motlm fit policies.csv --target claims --exposure years --locality-columns age,power
     """
     options = _Options(**given)
     _check(options)
     options.of_task.check()
+    options.of_localities.check(options.points is not None)
     source = open_source(options.data)
     text = source_rows(source)
     show_message(
@@ -195,9 +215,10 @@ def fit(**given: Any) -> None:
     )
     _check_columns(options, text)
     prepared = prepare(text, options.roles, options.rules)
+    options.of_localities.check_columns(prepared.columns.names)
     for line in prepared.messages:
         show_message(line)
-    fitted = _fit(options, prepared)
+    fitted = _fit(options, prepared, text)
     with ignore_warnings():
         _save(options, fitted, source.title)
         _show(options, fitted, prepared)
@@ -227,6 +248,7 @@ def _check_columns(options: _Options, text: pd.DataFrame) -> None:
         )
     named = [(name, "--drop") for name in options.drop]
     named += [(name, "--categories") for name in options.categories]
+    named += [(name, "--locality-columns") for name in options.locality_columns]
     if options.weights is not None:
         named.append((options.weights, "--weights"))
     if options.exposure is not None:
@@ -237,7 +259,7 @@ def _check_columns(options: _Options, text: pd.DataFrame) -> None:
         column_of(text, name, option)
 
 
-def _fit(options: _Options, prepared: Prepared) -> _Fitted:
+def _fit(options: _Options, prepared: Prepared, text: pd.DataFrame) -> _Fitted:
     estimator = _estimator(options, prepared)
     X, y, sealed = prepared.rows, prepared.outcome, prepared.sealed
     certificate, calibration = None, None
@@ -256,11 +278,23 @@ def _fit(options: _Options, prepared: Prepared) -> _Fitted:
         with ignore_warnings():
             calibration = calibrate(model, X.iloc[sealed], y[sealed])
     model.set_params(verbose=0)
+    cases = _name_cases(model, options.id_column, prepared, text)
     model.table_ = TableNotes(
-        options.target, options.id_column, prepared.fill, calibration, options.exposure
+        options.target, options.id_column, prepared.fill, calibration, options.exposure, cases
     )
     exposure = None if prepared.exposure is None else prepared.exposure[sealed]
     return _Fitted(model, certificate, X.iloc[sealed], y[sealed], exposure)
+
+
+def _name_cases(
+    model: LocalMixture, id_column: str | None, prepared: Prepared, text: pd.DataFrame
+) -> tuple[str, ...]:
+    """What centers that are rows are called: by the ID column, or by their number in the table."""
+    rows = [one.row for one in model.localities_ if one.row is not None]
+    places = prepared.places[prepared.first[rows]] if rows else ()
+    if id_column is None:
+        return tuple(f"row {place}" for place in places)
+    return tuple(f"{id_column} {str(text[id_column].iloc[place]).strip()}" for place in places)
 
 
 def _no_certificate(prepared: Prepared) -> str:
@@ -286,6 +320,7 @@ def _estimator(options: _Options, prepared: Prepared) -> LocalMixture:
     return options.of_task.estimator(
         prepared.task,
         **where,
+        **options.of_localities.parameters(),
         max_time=options.time_limit,
         n_jobs=options.jobs,
         random_state=options.seed,
@@ -342,7 +377,7 @@ def _show(options: _Options, fitted: _Fitted, prepared: Prepared) -> None:
             }
         )
         return
-    show(summarize(model, explanation, fitted.X, options.target, "the sealed rows"))
+    show(summarize(model, explanation, fitted.X, options.target, options.full_formulas))
     if options.points is None and options.localities == "auto" and not model.localities_:
         show(
             "localities gave no improvement on held-out rows; --localities 2 searches for two,"

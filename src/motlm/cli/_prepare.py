@@ -89,6 +89,7 @@ class Prepared:
     sealed: Integers
     task: str
     messages: tuple[str, ...]
+    places: Integers  # numbers of the rows in the table
 
 
 def prepare(text: pd.DataFrame, roles: Roles, rules: Rules) -> Prepared:
@@ -112,8 +113,9 @@ def prepare(text: pd.DataFrame, roles: Roles, rules: Rules) -> Prepared:
     if task == CLASSIFICATION:
         messages += _rare_classes(outcome[first])
     messages.append(f"{task} of {roles.target!r}{per} ({rules.task.loss_of(task)} loss)")
+    places = text.index.to_numpy()
     return Prepared(
-        columns, rows, outcome, weight, exposure, fill, first, sealed, task, tuple(messages)
+        columns, rows, outcome, weight, exposure, fill, first, sealed, task, tuple(messages), places
     )
 
 

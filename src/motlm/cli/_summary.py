@@ -10,38 +10,50 @@ import pandas as pd
 
 from .._typing import AnyArray, Booleans
 from ..estimators import LocalMixture
-from ..localities import LocalModel
+from ..localities import Locality, LocalModel
 
 __all__ = ["summarize"]
 
 _SHOWN = 3  # columns by which a locality is described
-_MOST = 8  # columns of a typical case that are shown
+_WORDS = 8  # of a typical case that are shown
+_EXCEPT = "as everywhere"
 _CLASSES = 10  # whose formulas are shown
 _WIDTH = 110
 
 
 def summarize(
-    model: LocalMixture, explanation: Any, rows: pd.DataFrame, target: str, name: str
+    model: LocalMixture,
+    explanation: Any,
+    rows: pd.DataFrame,
+    target: str,
+    full_formulas: bool = False,
 ) -> str:
-    """Each locality by how its rows differ from the rest, with its formula; `rows` are those of the
-    explanation, and `name` is what messages call them: "the sealed rows".
+    """Each locality in a sentence, with how its model differs from the exterior's, or with its
+    formula; `rows` are those of the explanation.
     """
     mixture = model.mixture_
     used, answer = model.apply(rows), mixture.target.describe()
     left = target if answer.link in ("identity", "log") else mixture.target.score_label
     lines = []
     for region in explanation.regions:
-        where = _location(model, region.index, rows, used, name)
-        lines.append(f"{region.name} ({region.share:.0%} of cases): {where}")
-        for formula in _formulas(mixture.models[region.index], left):
-            lines += _wrap(formula)
+        local = mixture.models[region.index]
+        where = _location(model, region, rows, used)
+        name = region.name
+        if mixture.geometry.kind == "given" and isinstance(local, Locality):
+            name += f" (case {local.point})"
+        lines.append(f"{name}, {where}: {_count(region.n_rows)} ({region.share:.0%})")
+        corrected = local.exterior is not None and not full_formulas
+        made = _corrections(local, left) if corrected else _formulas(local, left)
+        for text in made:
+            lines += _wrap(text)
     if answer.link == "sign":
         no, yes = answer.classes or ()
         lines.append(f"a positive score means {yes}, a negative one {no}")
     if answer.link == "largest":
         lines.append("the class with the largest score is predicted")
     if model.mixture_.n_localities > 1:
-        lines.append(f"local models contradict each other on {explanation.ambiguous:.1%} of {name}")
+        share = f"{explanation.ambiguous:.1%} of {_count(explanation.n_rows)}"
+        lines.append(f"local models contradict each other on {share}")
     return "\n".join(lines)
 
 
@@ -53,28 +65,49 @@ def _formulas(model: LocalModel, left: str) -> list[str]:
     return [f"{name} = {one.formula()}" for name, one in parts or [(left, model)]]
 
 
-def _location(
-    model: LocalMixture, region: int, rows: pd.DataFrame, used: AnyArray, name: str
-) -> str:
-    """Which cases a region has."""
-    n = model.mixture_.n_localities
-    if region == n:
-        return "all other cases" if n else "all cases"
-    if model.points_of_interest is not None:
-        return _typical_case(model, region)
-    if not (used == region).any():
-        return f"none of {name}"
-    return _differences(rows, used == region)
+def _corrections(model: LocalModel, left: str) -> list[str]:
+    """How it differs from the exterior model: in one list, or one for each of several classes."""
+    if len(model.classes) > _CLASSES:
+        return [f"scores of {len(model.classes)} classes: --json prints how they differ"]
+    parts = [(f"{left} of {label}: ", model.of_class(label)) for label in model.classes]
+    return [f"{name}{one.correction()}" for name, one in parts or [("", model)]]
 
 
-def _wrap(formula: str) -> list[str]:
-    """Lines that begin with a sign, so that no term is broken."""
-    left, equals, right = formula.partition(" = ")
-    factors = " x " in right  # names of columns, and factors, have spaces inside
-    right = right.replace(" ", "\xa0")
-    for sign in "x" if factors else "+-":
-        right = right.replace(f"\xa0{sign}\xa0", f" {sign}\xa0")
-    glued = left + equals + right
+def _location(model: LocalMixture, region: Any, rows: pd.DataFrame, used: AnyArray) -> str:
+    """Which cases a region has. Balls in all columns say little in words, so that their typical
+    case is named, or how their rows differ.
+    """
+    geometry: Any = model.mixture_.geometry
+    if region.index == model.mixture_.n_localities:
+        return str(region.where)
+    if geometry.kind == "given" and geometry.weights is None:
+        return f"around {_typical_case(model, model.localities_[region.index].point)}"
+    inside = used == region.index
+    if geometry.kind == "balls" and inside.any():
+        return _differences(rows, inside)
+    notes: Any = getattr(model, "table_", None)
+    if notes is not None and notes.cases:  # which row of the table it is, and not of those to fit
+        row = f"row {model.localities_[region.index].row}"
+        return str(region.where).replace(row, notes.cases[region.index], 1)
+    return str(region.where)
+
+
+def _count(rows: int) -> str:
+    return f"{rows} row{'' if rows == 1 else 's'}"
+
+
+def _wrap(text: str) -> list[str]:
+    """Lines that begin with a sign, or a column, so that no term is broken."""
+    left, equals, right = text.partition(" = ")
+    if text.startswith(_EXCEPT) or f": {_EXCEPT}" in text:
+        glued = text.replace(" ", "\xa0").replace(",\xa0", ", ").replace(";\xa0", "; ")
+        glued = glued.replace("except:\xa0", "except: ")
+    else:
+        factors = " x " in right  # names of columns, and factors, have spaces inside
+        right = right.replace(" ", "\xa0")
+        for sign in "x" if factors else "+-":
+            right = right.replace(f"\xa0{sign}\xa0", f" {sign}\xa0")
+        glued = left + equals + right
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     lines = textwrap.wrap(
         glued, _WIDTH, initial_indent="    ", subsequent_indent="        ", **options
@@ -84,10 +117,16 @@ def _wrap(formula: str) -> list[str]:
 
 def _typical_case(model: LocalMixture, number: int) -> str:
     """A typical case, as it was given."""
-    point = model.points_of_interest.iloc[model.localities_[number].point]
-    shown = [f"{name} = {_short(value)}" for name, value in list(point.items())[:_MOST]]
-    more = ", .." if len(point) > _MOST else ""
-    return f"around the typical case {', '.join(shown)}{more}"
+    point = model.points_of_interest.iloc[number]
+    shown: list[str] = []
+    words = 0
+    for name, value in point.items():
+        text = f"{name}={_short(value)}"
+        words += len(text.split())
+        if words > _WORDS:
+            return f"{', '.join(shown)} and {len(point) - len(shown)} more columns"
+        shown.append(text)
+    return ", ".join(shown)
 
 
 def _differences(rows: pd.DataFrame, inside: Booleans) -> str:

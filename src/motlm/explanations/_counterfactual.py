@@ -103,10 +103,11 @@ class Counterfactual:
     def __str__(self) -> str:
         if not self.found:
             return f"no counterfactual: {self.reason}"
-        changes = ", ".join(
-            f"{name} from {number(before, 8)} to {number(after, 8)}"
+        pairs = [
+            (name, number(before, 8), number(after, 8))
             for name, (before, after) in self.changes.items()
-        )
+        ]
+        changes = ", ".join(f"{name} from {a} to {b}" for name, a, b in pairs if a != b)
         answers = f"{number(self.prediction_before)} becomes {number(self.prediction_after)}"
         return f"{answers} in {self.region} with {changes or 'no change'}"
 

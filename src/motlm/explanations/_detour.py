@@ -16,9 +16,11 @@ from ._projection import Domain
 
 __all__ = ["Detour"]
 
-_STARTS = 12  # points just outside of other localities
+# with half as many starts and sides, 2 of 605 detours around ellipses were 6 and 8 % longer than
+# the best of a grid, with these none was
+_STARTS = 24  # points just outside of other localities
 _WAYS = 6  # random directions from a point to them
-_SIDES = 24  # random directions from the center of each of them, where there are several planes
+_SIDES = 48  # random directions from the center of each of them, where there are several planes
 _OUTSIDE = 1.02  # of a radius
 
 

@@ -14,8 +14,8 @@ from .._renamed import warn_of
 from .._typing import AnyArray, Array, Integers
 from ..certificates import Certificate, standing
 from ..errors import InputTypeError
-from ..localities import Locality
-from ..mixture import View, mixture_of
+from ..localities import Locality, LocalModel
+from ..mixture import Mixture, View, mixture_of
 from ..tables import Entry, html_table, number, plain, table_of
 from ..targets import Target
 
@@ -36,9 +36,11 @@ class Region:
     ----------
     index, name : int, str
         Place in the list, and "locality 0" and so on, or "exterior".
+    where : str
+        Where it lies, in words: "age 18 to 30 and power above 80", or "all other rows".
     feature_names : tuple of str
     center, half_width : ndarray or None
-        Of the ball, in the user's units; None for the exterior.
+        Of the locality, in the user's units; None for the exterior.
     radius : float or None
         In standardized units.
     n_rows, share : int, float
@@ -52,6 +54,11 @@ class Region:
     coef, coef_scale, intercept, intercept_scale, formula
         Of its linear model, as in `motlm.LocalModel`: they give its score. Of several classes coef
         is (n_classes, n_columns), intercept (n_classes,), and the formula has a line for each.
+    correction : str
+        How its model differs from the exterior model, "as everywhere, except: ..", if it is a
+        correction of that; else empty. Of several classes it has a line for each.
+    differences : tuple of dict
+        The same as numbers, as `motlm.LocalModel.differences` gives them.
     base, factors : float, tuple of dict
         Of a model of rates: the rate at the reference, and what it is multiplied by, as in
         `motlm.LocalModel`. Else None, and empty.
@@ -74,7 +81,7 @@ class Region:
     >>> region.name, region.score > region.exterior_score
     ('locality 0', True)
     >>> list(region.to_frame().columns)
-    ['column', 'coefficient', 'deviation', 'center', 'reaches']
+    ['column', 'coefficient', 'exterior', 'deviation', 'center', 'reaches']
     """
 
     index: int
@@ -98,6 +105,10 @@ class Region:
     base: float | None = None
     factors: tuple[dict[str, Any], ...] = ()
     formulas: dict[Any, str] = field(default_factory=dict)
+    where: str = ""
+    correction: str = ""
+    differences: tuple[dict[str, Any], ...] = ()
+    exterior_coef: Array | None = None  # of which its model is a correction
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -112,14 +123,16 @@ class Region:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; of several classes with `classes` and `formulas`."""
-        content = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        names = [name for name in self.__dataclass_fields__ if name != "exterior_coef"]
+        content = {name: getattr(self, name) for name in names}
         formulas = content.pop("formulas")
         more = {"classes": self.classes, "formulas": formulas} if formulas else {}
         return dict(plain({**content, **more}))
 
     def to_frame(self) -> Any:
-        """One row for each column: coefficient with its deviation, center and half-width; of a
-        model of rates also its factor, and of several classes the coefficient in each score.
+        """One row for each column: coefficient with its deviation, center and half-width; where
+        the model is a correction, the exterior model's coefficient beside it; of a model of rates
+        also its factor, and of several classes the coefficient in each score.
         """
         return table_of(self._rows())
 
@@ -136,7 +149,8 @@ class Region:
         return [
             {
                 "column": name,
-                **self._coefficients("coefficient", "coefficient of {}", j),
+                **self._coefficients(self.coef, "coefficient", "coefficient of {}", j),
+                **self._coefficients(self.exterior_coef, "exterior", "exterior of {}", j),
                 "deviation": scale,
                 "center": center,
                 "reaches": width,
@@ -145,25 +159,39 @@ class Region:
             for j, (name, scale, center, width) in enumerate(columns)
         ]
 
-    def _coefficients(self, name: str, of_class: str, j: int) -> dict[str, Any]:
+    def _coefficients(self, coef: Array | None, name: str, of_class: str, j: int) -> dict[str, Any]:
         """The coefficient of a column under a name, or one for each of several classes."""
+        if coef is None:
+            return {}
         if not self.classes:
-            return {name: self.coef[j]}
-        return {of_class.format(k): self.coef[i, j] for i, k in enumerate(self.classes)}
+            return {name: coef[j]}
+        return {of_class.format(k): coef[i, j] for i, k in enumerate(self.classes)}
 
     def _named_formulas(self) -> dict[str, str]:
         """The formula by its name in tables: one, or one for each of several classes."""
         several = {f"formula of {label}": formula for label, formula in self.formulas.items()}
         return several or {"formula": self.formula}
 
-    def _lines(self) -> list[str]:
-        """The formula, or that of each of several classes, as lines of a text."""
+    def _lines(self, full_formulas: bool = False) -> list[str]:
+        """How it differs from the exterior model, or the formula, of each of several classes, as
+        lines of a text.
+        """
+        if self.correction and not full_formulas:
+            return self.correction.split("\n")
         several = [f"{label}: {formula}" for label, formula in self.formulas.items()]
         return several or [self.formula]
 
+    @property
+    def title(self) -> str:
+        """The name, and where it lies: "locality 0, age 18 to 30"."""
+        return f"{self.name}, {self.where}" if self.where else self.name
+
     def _repr_html_(self) -> str:
-        lines = (f"<p><code>{escape(line)}</code></p>" for line in self._lines())
-        return f"<h4>{escape(self.name)}</h4>{''.join(lines)}{html_table(self._rows())}"
+        lines = "".join(f"<p><code>{escape(line)}</code></p>" for line in self._lines())
+        if self.correction:
+            full = "".join(f"<p><code>{escape(line)}</code></p>" for line in self._lines(True))
+            lines += f"<details><summary>full formula</summary>{full}</details>"
+        return f"<h4>{escape(self.title)}</h4>{lines}{html_table(self._rows())}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,10 +259,12 @@ class GlobalExplanation:
 
     def rows(self) -> list[dict[str, Any]]:
         """One entry for each region."""
+        corrected = any(region.correction for region in self.regions)
         return [
             Entry(
                 {
                     "region": region.name,
+                    "where": region.where,
                     "rows": region.n_rows,
                     "share": region.share,
                     "used for": region.n_used,
@@ -243,6 +273,7 @@ class GlobalExplanation:
                     self.score_name: region.score,
                     f"{self.score_name}, exterior model": region.exterior_score,
                     f"{self.score_name}, one linear model": region.linear_score,
+                    **({"correction": region.correction} if corrected else {}),
                     **region._named_formulas(),
                 }
             )
@@ -261,7 +292,7 @@ class GlobalExplanation:
         for j, name in enumerate(self.regions[0].feature_names):
             row: dict[str, Any] = {"column": name}
             for one in self.regions:
-                row |= one._coefficients(one.name, f"{one.name}, {{}}", j)
+                row |= one._coefficients(one.coef, one.name, f"{one.name}, {{}}", j)
             rows.append(row)
         return table_of(rows).set_index("column")
 
@@ -285,16 +316,31 @@ class GlobalExplanation:
         return table_of([base, *({**absent, **rows[name]} for name in names)]).set_index("column")
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, full_formulas: bool = False) -> str:
+        """What `print` shows: each region in a sentence, its scores, and its formula; of a model
+        that is a correction, how it differs from the exterior model.
+
+        Parameters
+        ----------
+        full_formulas : bool, default=False
+            Whether formulas of corrections are written in full.
+
+        Returns
+        -------
+        str
+        """
         lines = []
         for region in self.regions:
-            where = f"{region.name}: {region.n_rows} of {self.n_rows} rows ({region.share:.1%})"
+            where = f"{region.title}: {region.n_rows} of {self.n_rows} rows ({region.share:.1%})"
             if region.score is not None:
                 where += (
                     f", {self.score_name} {number(region.score)} (exterior model"
                     f" {number(region.exterior_score)}, one linear model"
                     f" {number(region.linear_score)})"
                 )
-            lines += [where, *(f"    {line}" for line in region._lines())]
+            lines += [where, *(f"    {line}" for line in region._lines(full_formulas))]
         lines.append(f"local models contradict each other on {self.ambiguous:.1%} of the rows")
         if self.certificate is not None:
             lines.append(self.certificate.headline.sentence)
@@ -390,6 +436,7 @@ def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
     return Region(
         index=i,
         name=mixture.region_name(i),
+        where=_where(mixture, i),
         feature_names=local.feature_names,
         center=None if locality is None else locality.center,
         radius=None if locality is None else locality.radius,
@@ -409,7 +456,26 @@ def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
         base=None if local.reference is None else local.base,
         factors=() if local.reference is None else tuple(local.factors()),
         formulas={label: local.of_class(label).formula() for label in local.classes},
+        **_correction(local),
     )
+
+
+def _where(mixture: Mixture, i: int) -> str:
+    local = mixture.models[i]
+    if isinstance(local, Locality):
+        return local.where
+    return "all other rows" if mixture.n_localities else "all rows"
+
+
+def _correction(local: LocalModel) -> dict[str, Any]:
+    """How a model differs from the exterior model; nothing where it is independent."""
+    if local.exterior is None:
+        return {}
+    return {
+        "correction": local.correction(),
+        "differences": tuple(local.differences()),
+        "exterior_coef": local.exterior.model.coef,
+    }
 
 
 def _linear_answers(target: Target, X: Array, y: AnyArray) -> AnyArray:

@@ -149,6 +149,7 @@ class LocalExplanation:
             score_label=mixture.target.score_label,
             link=mixture.target.describe().link,
             by_class=parts if self._labels else {},
+            where=mixture.localities[used].where if 0 <= used < n else "",
         )
 
     @property
@@ -186,6 +187,7 @@ class LocalExplanation:
         return Entry(
             {
                 "model": mixture.region_name(i),
+                "where": mixture.localities[i].where if local else "",
                 "applies": bool(view.applicable[i, row]),
                 "distance": float(view.distance[i, row]) if local else None,
                 "radius": float(self.radius[i]) if local else None,

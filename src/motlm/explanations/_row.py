@@ -90,6 +90,8 @@ class RowExplanation:
     model_used, model_name : int, str
         Index of the model used (that of its locality, n for the exterior, -1 for several), and its
         name.
+    where : str
+        Where the locality used lies, in words; empty for the exterior, or several.
     reason : str
         Why it is used.
     models : tuple of dict
@@ -127,7 +129,7 @@ class RowExplanation:
     ...     points_of_interest=[[0.0189]], inverse_temperature=16, n_starts=1, random_state=0
     ... ).fit(X, y)
     >>> print(explain_local(model, [[0.5]])[0])  # doctest: +ELLIPSIS
-    row 0: 0.2..., decided by locality 0 (no other locality contains the row)
+    row 0: 0.2..., decided by locality 0, x0 -0... to 0...; no other locality contains the row
         locality 0 gives 0.2...
         ... at the center of locality 0
         +0.2... x0 = 0.5
@@ -150,6 +152,7 @@ class RowExplanation:
     score_label: str = "score"
     link: str = "identity"
     by_class: dict[Any, ClassScore] = field(default_factory=dict)
+    where: str = ""
 
     @property
     def runner_up(self) -> Any:
@@ -264,6 +267,8 @@ class RowExplanation:
     @property
     def _headline(self) -> str:
         decided = f"decided by {self.decided_by} ({self.reason})"
+        if self.where:
+            decided = f"decided by {self.decided_by}, {self.where}; {self.reason}"
         answer = number(self.prediction)
         return f"row {self.row}: {answer}, {decided}"
 

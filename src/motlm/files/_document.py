@@ -21,7 +21,7 @@ from ._models import check_models, model_entries, read_models
 from ._parameters import check_parameters, parameter_entries, read_parameters
 from ._read import Reader, show
 from ._text import checksum, parse, plain, read_bytes, render
-from ._upgrades import HASHED, SCHEMA, upgrade
+from ._upgrades import HASHED, SCHEMA, WORDED, upgrade
 
 __all__ = ["Saved", "from_document", "read_model", "save_model", "to_document"]
 
@@ -80,8 +80,10 @@ def _table_entry(table: TableNotes) -> dict[str, Any]:
         "fill": plain(dict(table.fill)),
         "calibration": plain(table.calibration),
     }
-    # absent without one, as in files of before there were rates
-    return made if table.exposure is None else {**made, "exposure": plain(table.exposure)}
+    # absent without one, as in files of before there were rates, and rows as centers
+    if table.exposure is not None:
+        made["exposure"] = plain(table.exposure)
+    return {**made, "cases": plain(table.cases)} if table.cases else made
 
 
 # -- from a file -----------------------------------------------------------------------------------
@@ -110,7 +112,7 @@ def _read_saved(read: Reader, version: int) -> Saved:
     read.text("library")
     estimator = read.text("estimator")
     mixture = read_mixture(read, estimator)
-    shown = read_models(read, mixture)
+    shown = read_models(read, mixture, version >= WORDED)
     check_models(shown, mixture)
     certificate = _read_certificate(read)
     if version < HASHED and certificate is not None:
@@ -168,8 +170,11 @@ def _read_table(read: Reader, mixture: Mixture) -> TableNotes | None:
             raise table.fail("calibration", f"numbers within {STEEPEST:g}", numbers)
         calibration = tuple(numbers)
     exposure = table.text("exposure") if "exposure" in table.content else None
+    cases = table.texts("cases") if "cases" in table.content else ()
+    if len(cases) not in (0, mixture.n_localities):
+        raise table.fail("cases", f"a text for each of {mixture.n_localities} localities", cases)
     table.done()
-    return TableNotes(target, id_column, fill, calibration, exposure)
+    return TableNotes(target, id_column, fill, calibration, exposure, cases)
 
 
 def _read_fill(read: Reader, columns: Columns) -> Mapping[str, Any]:

@@ -18,8 +18,10 @@ from ..posterior import FIELDS
 
 __all__ = ["remember_hash"]
 
-# hashed before them; newer than the rule
-_NOT_HASHED = ("feature_names", "reference", "step", "classes")
+_HASHED = (  # beside the names of columns; what models show since then is not
+    *("center", "center_scale", "coef", "coef_scale", "half_width", "intercept"),
+    *("intercept_scale", "n_rows", "point", "radius", "radius_mean"),
+)
 
 
 def remember_hash(mixture: Mixture, estimator: str, shown: tuple[LocalModel, ...]) -> Mixture:
@@ -44,7 +46,7 @@ def _earlier_hash(mixture: Mixture, estimator: str, shown: tuple[LocalModel, ...
     for one in shown:
         values = vars(one)
         parts.append(one.feature_names)
-        parts += [values[name] for name in sorted(values) if name not in _NOT_HASHED]
+        parts += [values[name] for name in _HASHED if name in values]
     digest = sha256()
     for part in parts:
         digest.update(_bytes_of(part) + b"|")

@@ -15,7 +15,7 @@ from ..inputs import HANDLE_UNKNOWN, Columns, Inputs, Reading
 from ..limits import LARGEST, SMALLEST
 from ..mixture import Mixture
 from ..overlap import OVERLAPS
-from ..posterior import FIELDS, Posterior, check_ranges, shape_of
+from ..posterior import FIELDS, Layout, Posterior, check_ranges, shape_of
 from ..targets import read_target
 from ..units import Units
 from ._provenance import LOCALITIES, provenance_entry, read_provenance
@@ -37,7 +37,7 @@ def mixture_entries(mixture: Mixture) -> dict[str, Any]:
         "inputs": plain(mixture.inputs.content()),
         "geometry": plain(mixture.geometry.content()),
         "target": plain(mixture.target.content()),
-        "posterior": {name: plain(getattr(mixture.posterior, name)) for name in FIELDS},
+        "posterior": plain(mixture.posterior.content()),
         "overlap": mixture.overlap.name,
         "provenance": provenance_entry(mixture.provenance),
     }
@@ -122,20 +122,63 @@ def _read_posterior(
 ) -> Posterior:
     """Learned centers lie among the rows' coordinates; given ones may have any width, or none."""
     n_features = int(inputs.varies.sum())
-    if geometry.learned:
+    if geometry.learned or geometry.measured:
         row, features = np.zeros((1, len(inputs.varies))), np.zeros((1, n_features))
         n_coordinates = geometry.rows(row, features)[0].shape[1]
     else:
         first = next(iter(read.sequence("center")), None)
         n_coordinates = len(first) if isinstance(first, list) else 0
     shapes = {name: shape_of(name, n, n_coordinates, n_features, scores) for name in FIELDS}
-    made = Posterior(**{name: read.array(name, shape) for name, shape in shapes.items()})
+    layout = _read_layout(read, geometry, n, n_coordinates, n_features)
+    made = Posterior(
+        **{name: read.array(name, shape) for name, shape in shapes.items()}, layout=layout
+    )
     read.done()
     try:
         check_ranges(made, geometry.learned)
     except InputError as error:
         raise ModelFileError(f"{read.where}{error.text}") from None
+    _check_layout(read, geometry, inputs, made)
     return made
+
+
+def _check_layout(read: Reader, geometry: Geometry, inputs: Inputs, posterior: Posterior) -> None:
+    """Columns and corrections must be those of the geometry, and a weight that is not corrected
+    that of the exterior.
+    """
+    layout = posterior.layout
+    if layout is None:
+        return
+    wrong = geometry.misfit(inputs, posterior)
+    if wrong:
+        raise ModelFileError(f"{read.where}{wrong}.")
+    same = np.broadcast_to(posterior.coef[-1], posterior.coef[:-1].shape)
+    fixed = layout.corrected == 0
+    fixed = fixed[:, None] if same.ndim > 2 else fixed
+    if (np.where(fixed, posterior.coef[:-1] - same, 0.0) != 0).any():
+        raise ModelFileError(
+            f"{read.where}coef should be that of the exterior, the last, where corrected is 0."
+        )
+
+
+def _read_layout(
+    read: Reader, geometry: Geometry, n: int, n_coordinates: int, n_features: int
+) -> Layout | None:
+    """Of localities in some columns, or whose models are corrections."""
+    expected = geometry.layout(n_coordinates, n_features)
+    if expected is None:
+        return None
+    if not (geometry.measured or expected.pooled) and "column_weight" not in read.content:
+        return None  # of localities that were frozen
+    weight = read.array("column_weight", (n, n_coordinates))
+    corrected = read.array("corrected", (n, n_features))
+    stray = corrected[(corrected != 0) & (corrected != 1)]
+    if len(stray):
+        raise read.fail("corrected", "numbers 0 and 1", float(stray[0]))
+    pooled = read.boolean("pooled")
+    if pooled != expected.pooled:
+        raise read.fail("pooled", f"{expected.pooled}, as the geometry has it", pooled)
+    return Layout(weight, corrected, pooled)
 
 
 def _check_radius(geometry: Geometry, posterior: Posterior) -> None:

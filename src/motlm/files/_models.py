@@ -5,7 +5,7 @@ They follow from the posterior; a file in which they do not is refused.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,15 @@ from .._typing import Array
 from ..errors import ModelFileError
 from ..localities import Locality, LocalModel
 from ..mixture import Mixture
-from ._read import Reader
+from ._read import Reader, show
 from ._text import plain
 
 __all__ = ["check_models", "model_entries", "read_models"]
 
+_NUMBERS = (
+    *("coef", "coef_scale", "intercept", "intercept_scale", "n_rows", "center", "center_scale"),
+    *("radius", "radius_mean", "half_width", "point"),
+)
 _AGREE = 1e-9  # relative, by which numbers of the same file may differ between computers
 
 
@@ -41,6 +45,7 @@ def _entry(one: LocalModel) -> dict[str, Any]:
     }
     if isinstance(one, Locality):
         width = one.half_width
+        entry = {"where": one.where, "correction": _correction(one)} | entry
         entry |= {
             "radius": one.radius,
             "radius_mean": one.radius_mean,
@@ -50,6 +55,11 @@ def _entry(one: LocalModel) -> dict[str, Any]:
             "half_width": None if width is None else _by_column(one, width),
         }
     return {name: plain(value) for name, value in entry.items()}
+
+
+def _correction(one: LocalModel) -> str | None:
+    """How it differs from the exterior model; None where they are independent."""
+    return None if one.exterior is None else one.correction()
 
 
 def _by_column(one: LocalModel, values: Array) -> list[list[Any]]:
@@ -63,22 +73,29 @@ def _by_column(one: LocalModel, values: Array) -> list[list[Any]]:
     return [list(pair) for pair in zip(one.feature_names, numbers, strict=True)]
 
 
-def read_models(read: Reader, mixture: Mixture) -> tuple[LocalModel, ...]:
+def read_models(read: Reader, mixture: Mixture, worded: bool) -> tuple[LocalModel, ...]:
     """The models that a file shows, with numbers as they are written there; the last is the
-    exterior.
+    exterior. `worded` is whether localities are told in sentences, too.
     """
-    own = mixture.exterior
-    localities = [_read_locality(one, own) for one in read.parts("localities")]
-    exterior = read.part("exterior")
-    made = LocalModel(**_read_common(exterior, own))
-    _finish(exterior, made)
-    return (*localities, made)
+    part = read.part("exterior")
+    exterior = replace(mixture.exterior, **_read_common(part, mixture.exterior))
+    _finish(part, exterior)
+    made = []
+    for one, own in zip(read.parts("localities"), mixture.localities, strict=True):
+        made.append(_read_locality(one, own, exterior))
+        if worded:
+            _check_words(one, made[-1])
+        _finish(one, made[-1])
+    return (*made, exterior)
 
 
-def _read_locality(read: Reader, own: LocalModel) -> Locality:
+def _read_locality(read: Reader, own: Locality, exterior: LocalModel) -> Locality:
     names, endless = own.feature_names, not read.is_null("half_width")
-    made = Locality(
+    about = None if own.exterior is None else replace(own.exterior, model=exterior)
+    return replace(
+        own,
         **_read_common(read, own),
+        exterior=about,
         center=_read_by_column(read, "center", names),
         center_scale=_read_by_column(read, "center_scale", names),
         radius=read.number("radius", 0.0),
@@ -86,20 +103,24 @@ def _read_locality(read: Reader, own: LocalModel) -> Locality:
         half_width=_read_by_column(read, "half_width", names, True) if endless else None,
         point=read.integer("point", 0),
     )
-    _finish(read, made)
-    return made
+
+
+def _check_words(read: Reader, made: Locality) -> None:
+    """Sentences must be those of the numbers beside them."""
+    where, correction = read.text("where"), _correction(made)
+    if where != made.where:
+        raise read.fail("where", f"{made.where[:80]!r}, as the posterior has it", where)
+    shown = None if read.is_null("correction") else read.text("correction")
+    if shown != correction:
+        raise read.fail("correction", f"that of its coefficients, {show(correction)}", shown)
 
 
 def _read_common(read: Reader, own: LocalModel) -> dict[str, Any]:
-    """Columns, and the units of factors, are those of the model's own."""
+    """The numbers of its model."""
     names, classes = own.feature_names, own.classes
     scores = (len(classes),) if classes else ()
     intercept = read.array("intercept", scores) if classes else read.number("intercept")
     return {
-        "feature_names": names,
-        "classes": classes,
-        "reference": own.reference,
-        "step": own.step,
         "coef": _read_by_column(read, "coef", names, scores=scores).T,
         "coef_scale": _read_by_column(read, "coef_scale", names),
         "intercept": intercept,
@@ -139,7 +160,7 @@ def check_models(shown: tuple[LocalModel, ...], mixture: Mixture) -> None:
         terms = abs(own.intercept) + np.abs(own.coef) @ np.abs(mixture.inputs.units.center)
         if not np.isfinite(terms).all():
             raise ModelFileError(f"{where} has coefficients that are too large to add up.")
-        for name in (field.name for field in fields(own)):
+        for name in (field.name for field in fields(own) if field.name in _NUMBERS):
             slack = _AGREE * terms if name == "intercept" else 0.0
             if not _agree(getattr(one, name), getattr(own, name), slack):
                 raise ModelFileError(
@@ -151,8 +172,6 @@ def check_models(shown: tuple[LocalModel, ...], mixture: Mixture) -> None:
 def _agree(shown: Any, own: Any, slack: Any) -> bool:
     if own is None or shown is None:
         return shown is own
-    if isinstance(own, tuple):
-        return bool(shown == own)
     first, second = np.asarray(shown, dtype=float), np.asarray(own, dtype=float)
     allowed = _AGREE * np.minimum(np.abs(first), np.abs(second)) + slack
     return bool(np.all((first == second) | (np.abs(first - second) <= allowed)))

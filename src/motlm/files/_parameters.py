@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from .._typing import AnyArray
 from ..checks import Settings, check_units
 from ..errors import ModelFileError, MotlmError
+from ..fitting import geometries_of
 from ..frames import is_frame
 from ..inputs import Inputs
 from ..mixture import Mixture
@@ -45,11 +47,24 @@ def _entry(name: str, value: Any, inputs: Inputs) -> Any:
         return [[plain(label), plain(float(weight))] for label, weight in value.items()]
     if name == "points_of_interest" and value is not None:
         return _points_entry(value, inputs)
+    if name == "locality_columns" and not (value is None or isinstance(value, (str, Integral))):
+        return [plain(one) for one in _listed(name, value)]
+    if name == "locality_widths" and not isinstance(value, str):
+        if isinstance(value, Mapping):
+            return [[plain(column), plain(width)] for column, width in value.items()]
+        return _numbers_entry(name, np.atleast_1d(value))
     if name == "inverse_temperature" and not isinstance(value, str):
         return _numbers_entry(name, value)
     if name == "random_state" and not (value is None or isinstance(value, (int, np.integer))):
         return None  # a generator in some state; the model no longer needs it
     return plain(value)
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise ModelFileError(f"{name} should be names of columns; got {show(values)}.") from None
 
 
 def _points_entry(points: Any, inputs: Inputs) -> list[list[Any]]:
@@ -97,6 +112,8 @@ def read_parameters(read: Reader, n_encoded: int) -> dict[str, Any]:
         ("inverse_temperature", list): lambda name: _read_numbers(read, name),
         ("class_weight", list): lambda name: _read_weights(read, name),
         ("points_of_interest", list): lambda name: _read_points(read, name),
+        ("locality_columns", list): lambda name: _read_names(read, name),
+        ("locality_widths", list): lambda name: _read_widths(read, name),
     }
     found = {}
     for name, value in read.content.items():
@@ -113,6 +130,22 @@ def read_parameters(read: Reader, n_encoded: int) -> dict[str, Any]:
 def _read_numbers(read: Reader, name: str) -> tuple[float, ...]:
     values = read.sequence(name)
     return tuple(read.shaped(name, values, (len(values),)).tolist())
+
+
+def _read_names(read: Reader, name: str) -> list[Any]:
+    """Names or numbers of columns."""
+    found = read.sequence(name)
+    if not all(type(one) in (str, int) for one in found):
+        raise read.fail(name, "names or numbers of columns", found)
+    return list(found)
+
+
+def _read_widths(read: Reader, name: str) -> Any:
+    """In order, or [column, width] each."""
+    found = read.sequence(name)
+    if all(isinstance(one, list) for one in found):
+        return _read_weights(read, name)
+    return _read_numbers(read, name)
 
 
 def _read_weights(read: Reader, name: str) -> dict[Any, float]:
@@ -175,8 +208,10 @@ def _check_settings(settings: Settings, mixture: Mixture) -> None:
     settings.check()
     settings.temperatures(mixture.target)
     settings.check_metric()
-    if settings.points_of_interest is not None:
-        mixture.inputs.reading.encode_points(settings.points_of_interest)
+    reading, points = mixture.inputs.reading, settings.points_of_interest
+    if points is not None:
+        points = reading.encode_points(points)
+    geometries_of(points, settings, reading.columns, mixture.target)
     if isinstance(settings.standardize, Units):
         check_units(settings.standardize, mixture.inputs.names, mixture.target.scaled)
     seed, jobs = settings.random_state, settings.n_jobs

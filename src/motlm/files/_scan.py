@@ -34,9 +34,9 @@ class Extent:
     long_numbers: int = 0  # blocks of so many characters that are all of one number
 
 
-# A model of 100 000 encoded columns and one locality has 3.1 million values, of which 0.8 million
-# are texts. The schema has seven levels; the formula is at most a third of a file, since numbers by
-# column are beside it.
+# A model of 80 000 encoded columns and one locality has at most 3.1 million values, of which 0.65
+# million are texts; one of 100 000 with a ball, 3 and 0.8 million. The schema has seven levels; the
+# formula is at most a third of a file, since numbers by column are beside it.
 MOST = Extent(112 * 2**20, 20, 3_500_000, 1_000_000, 100_000, 300_000, LARGEST // 3, 0)
 _WORDS = {
     "memory": "bytes in memory, up to four for each character",

@@ -14,10 +14,11 @@ from ..posterior import Prior
 from ._provenance import prior_entry
 from ._read import Reader
 
-__all__ = ["HASHED", "SCHEMA", "upgrade"]
+__all__ = ["HASHED", "SCHEMA", "WORDED", "upgrade"]
 
-SCHEMA = 5
+SCHEMA = 6
 HASHED = 3  # the schema from which on certificates name models by the hash of today
+WORDED = 6  # the schema from which on localities are told in sentences, worded as today
 
 
 def upgrade(content: dict[str, Any], version: int) -> dict[str, Any]:
@@ -173,9 +174,35 @@ def _from_4_to_5(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "schema": 5, "parameters": made}
 
 
+_BALLS = {  # parameters that schema 6 added, with what was meant before
+    "centers": "free",
+    "locality_features": "ball",
+    "locality_columns": None,
+    "locality_widths": "learned",
+    "corrections": "none",
+}
+
+
+_GEOMETRIES = ("given", "balls")  # before schema 6
+_LAYOUT = ("corrections", "weights", "learned_widths", "low", "high", "whole")  # since
+
+
+def _from_5_to_6(content: dict[str, Any]) -> dict[str, Any]:
+    """Localities were balls in all columns, with independent models."""
+    read = Reader(content)
+    parameters, geometry = read.part("parameters").content, read.part("geometry")
+    known = [f"parameters.{name}" for name in _BALLS if name in parameters]
+    known += [f"geometry.{name}" for name in _LAYOUT if name in geometry.content]
+    if known:
+        raise ModelFileError(f"unknown entries '{known[0]}'.")
+    geometry.choice("kind", _GEOMETRIES)
+    return {**content, "schema": 6, "parameters": {**parameters, **_BALLS}}
+
+
 _UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
     3: _from_3_to_4,
     4: _from_4_to_5,
+    5: _from_5_to_6,
 }

@@ -7,6 +7,7 @@ from ._localities import LocalitiesDisplay
 from ._models import CoefficientsDisplay, RegressionDisplay
 from ._rates import LiftDisplay
 from ._search import PathDisplay, RiskDisplay
+from ._strips import StripsDisplay
 
 __all__ = [
     "CoefficientsDisplay",
@@ -16,4 +17,5 @@ __all__ = [
     "PathDisplay",
     "RegressionDisplay",
     "RiskDisplay",
+    "StripsDisplay",
 ]

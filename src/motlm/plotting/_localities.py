@@ -1,4 +1,4 @@
-"""Maps of the localities of a model, for two columns at a time."""
+"""Maps of the localities of a model, for one or two columns at a time."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ import numpy as np
 
 from .._typing import AnyArray, Array
 from ..errors import InputError
-from ..mixture import Mixture, mixture_of
-from ._style import axes, label_colors, label_markers, legend_outside, short
+from ..mixture import mixture_of
+from ._maps import check_map, make_map, make_projection
+from ._style import COLORS, axes, label_colors, label_markers, legend_outside, short
 
 __all__ = ["LocalitiesDisplay"]
 
 KINDS = ("slice", "projection")
 _LINES = 25  # labels in a column of the legend
-_ENDLESS = 1000.0  # widths of the map, for a locality that has no end along a column
+_JITTER = 0.3  # height of the rows of a label, in a map of one column
 
 
 class LocalitiesDisplay:
-    """Balls and rows in the plane of two columns, with the regions of each answer. Made by
-    `from_estimator`.
+    """Localities and rows in the plane of two columns, or along one, in the user's units, with the
+    regions of each answer. Made by `from_estimator`.
 
-    A *slice* shows the model's answers where all other columns are held (at the center of a
-    locality, or at the average row): the circles are where the balls cut it. A *projection* shows
-    all columns at once, along the two directions in which standardized rows differ most: circles
-    are balls in their full size, and there are no regions of answers, since rows with different
-    answers may fall on one point.
+    A locality that looks at the two columns shown is an ellipse, one that looks at one of them a
+    band; along one column it is an interval. A *slice* shows the model's answers where all other
+    columns are held (at the center of a locality, or at the average row): a locality that looks at
+    these too is drawn where it cuts the slice. A *projection* shows all columns at once, along the
+    two directions in which standardized rows differ most: circles are balls in their full size, and
+    there are no regions of answers, since rows with different answers may fall on one point.
 
     Attributes
     ----------
@@ -47,6 +49,13 @@ class LocalitiesDisplay:
     >>> display = LocalitiesDisplay.from_estimator(model, X, y, grid_resolution=50)
     >>> len(display.circles), display.ax_.get_xlabel(), display.ax_.get_ylabel()
     (3, 'x0', 'x1')
+    >>> plt.close(display.figure_)
+
+    Along one column:
+
+    >>> display = LocalitiesDisplay.from_estimator(model, X, y, features=["x0"], at=1)
+    >>> display.ax_.get_xlabel(), [i for i, center, width in display.circles]
+    ('x0', [0, 1, 2])
     >>> plt.close(display.figure_)
 
     Of three labels or more each has a color:
@@ -71,14 +80,15 @@ class LocalitiesDisplay:
         X: Array,
         y: AnyArray | None,
         classes: AnyArray | None,
-        feature_names: tuple[str, str],
+        feature_names: tuple[str, ...],
         held: str,
     ) -> None:
         self.kind = kind
         self.xx0 = xx0
         self.xx1 = xx1
         self.response = response  # numbers that show answers: `target.shade` of the scores
-        self.circles = circles  # (index of the locality, center, half-widths)
+        # (index of the locality, center, half-widths), infinite along a column it does not look at
+        self.circles = circles
         self.X = X
         self.y = y
         self.classes = classes
@@ -92,7 +102,7 @@ class LocalitiesDisplay:
         X: Any,
         y: Any = None,
         *,
-        features: tuple[Any, Any] | None = None,
+        features: Any = None,
         kind: str = "slice",
         at: int | None = None,
         grid_resolution: int = 300,
@@ -107,9 +117,10 @@ class LocalitiesDisplay:
             With Euclidean distances.
         X : rows to show
         y : their targets, default=None
-        features : two names or numbers of (encoded) columns, default=None
-            Of a slice. None: the two columns of numbers of greatest weight, by standardized
-            coefficients.
+        features : one or two names or numbers of (encoded) columns, default=None
+            Of a slice. None: the two columns of numbers that limit the localities most (that at
+            whose center it is, where one is given); of balls, those of greatest weight by
+            standardized coefficients.
         kind : "slice" or "projection", default="slice"
         at : int, default=None
             Of a slice: the locality at whose center the other columns are held; None is the average
@@ -124,7 +135,7 @@ class LocalitiesDisplay:
         -------
         LocalitiesDisplay
         """
-        mixture = _check(mixture_of(estimator))
+        mixture = check_map(mixture_of(estimator))
         if kind not in KINDS:
             raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}.")
         encoded = mixture.encode(X)
@@ -132,29 +143,39 @@ class LocalitiesDisplay:
         if len(encoded) > max_rows:
             shown = np.sort(np.random.default_rng(0).permutation(len(encoded))[:max_rows])
             encoded, labels = encoded[shown], None if labels is None else labels[shown]
-        make = _slice if kind == "slice" else _projection
+        make = make_map if kind == "slice" else make_projection
         parts = make(mixture, encoded, features, at, grid_resolution)
         return cls(kind=kind, y=labels, classes=mixture.target.classes, **parts).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> LocalitiesDisplay:
         """Draw, on these axes or on new ones."""
-        ax = axes(ax, (9, 6))
-        self._draw_answers(ax)
-        self._draw_rows(ax)
+        ax = axes(ax, (9, 6) if self._is_plane else (9, 4))
+        if self._is_plane:
+            self._draw_answers(ax)
+            self._draw_rows(ax)
+        else:
+            self._draw_line(ax)
         for number, center, width in self.circles:
             self._draw_locality(ax, number, center, width)
-        ax.set(xlabel=short(self.feature_names[0]), ylabel=short(self.feature_names[1]))
-        if self.xx0 is not None and self.xx1 is not None:
+        ax.set_xlabel(short(self.feature_names[0]))
+        if self._is_plane:
+            ax.set_ylabel(short(self.feature_names[1]))
+        if self.xx0 is not None:
             ax.set_xlim(self.xx0.min(), self.xx0.max())
+        if self.xx1 is not None:
             ax.set_ylim(self.xx1.min(), self.xx1.max())
-        else:
+        if self.kind == "projection":
             ax.set_aspect("equal")
         if self.held:
-            ax.set_title(self.held, fontsize=10)
+            ax.set_title(self.held, fontsize=10, wrap=True)
         if self.classes is not None and (self.y is not None or self._names_regions):
             legend_outside(ax, title="label", ncols=1 + (len(self.classes) - 1) // _LINES)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    @property
+    def _is_plane(self) -> bool:
+        return len(self.feature_names) == 2
 
     @property
     def _names_regions(self) -> bool:
@@ -186,32 +207,62 @@ class LocalitiesDisplay:
                 ax.contour(self.xx0, self.xx1, beyond, levels=[0.5], **border)
 
     def _draw_locality(self, ax: Any, number: int, center: Array, width: Array) -> None:
-        """An ellipse, with its number at the center."""
+        """An ellipse, with its number at the center; a band or an interval, with it at the edge."""
         from matplotlib.patches import Ellipse
 
+        endless = np.isinf(width)
+        if len(width) == 1 or endless.any():
+            self._draw_band(ax, number, center, width)
+            return
         for color, line in (("white", 3.6), ("black", 1.8)):
             ax.add_patch(
                 Ellipse(tuple(center), *(2.0 * width), fill=False, edgecolor=color, linewidth=line)
             )
         ax.plot(*center, marker="*", color="black", markersize=12, markeredgecolor="white")
+        self._write(ax, number, tuple(center), "data", self._beside(number))
+
+    def _draw_band(self, ax: Any, number: int, center: Array, width: Array) -> None:
+        """Between two lines, along the column that it looks at."""
+        k = int(np.flatnonzero(np.isfinite(width))[0])
+        ends = center[k] - width[k], center[k] + width[k]
+        line = (ax.axvline, ax.axhline)[k]
+        for end in ends:
+            for color, size in (("white", 3.6), ("black", 1.8)):
+                line(end, color=color, linewidth=size)
+        if not self._is_plane and self.classes is None:  # colors of labels are behind it
+            color = COLORS[number % len(COLORS)]
+            ax.axvspan(*ends, color=color, alpha=0.15, linewidth=0, zorder=0)
+        shown = ax.get_xlim() if self.xx0 is None else (self.xx0.min(), self.xx0.max())
+        if k == 1 and self.xx1 is not None:
+            shown = self.xx1.min(), self.xx1.max()
+        middle = float(np.clip(ends, *shown).mean())
+        edge = 0.95 - 0.06 * (number % 3)  # bands may overlap
+        if k == 0:
+            self._write(ax, number, (middle, edge), ("data", "axes fraction"), (-4.0, -5.0))
+        else:
+            self._write(ax, number, (1.0 - edge, middle), ("axes fraction", "data"), (-4.0, -5.0))
+
+    def _write(self, ax: Any, number: int, place: Any, coords: Any, offset: Any) -> None:
+        """The number of a locality."""
+        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
         ax.annotate(
             f"{number}",
-            tuple(center),
-            xytext=self._beside(number),
+            place,
+            xycoords=coords,
+            xytext=offset,
             textcoords="offset points",
             fontsize=12,
             fontweight="bold",
-            bbox={
-                "boxstyle": "round,pad=0.15",
-                "facecolor": "white",
-                "edgecolor": "none",
-                "alpha": 0.8,
-            },
+            bbox=box | {"alpha": 0.8},
         )
 
     def _beside(self, number: int) -> tuple[float, float]:
         """Where a number stands: on the side of its center that is away from the others."""
-        places = {i: np.asarray(center, dtype=float) for i, center, _ in self.circles}
+        places = {
+            i: np.asarray(center, dtype=float)
+            for i, center, width in self.circles
+            if np.isfinite(width).all()
+        }
         away = np.zeros(2)
         scale = np.ptp(self.X, axis=0) + 1e-300
         for i, place in places.items():
@@ -261,135 +312,29 @@ class LocalitiesDisplay:
                     label=short(f"{value}", 24),
                 )
 
+    def _draw_line(self, ax: Any) -> None:
+        """Of one column: predictions as a line, or labels as colors, and the rows."""
+        from matplotlib.colors import ListedColormap
 
-def _check(mixture: Mixture) -> Mixture:
-    if len(mixture.inputs.names) < 2:
-        raise InputError("LocalitiesDisplay needs two columns; for one use RegressionDisplay.")
-    if any(locus.norm != "euclidean" for locus in mixture.loci):
-        raise InputError(
-            "LocalitiesDisplay draws Euclidean balls; this model has"
-            f" metric={mixture.geometry.metric_name!r}."
-        )
-    return mixture
-
-
-def _columns(mixture: Mixture, features: tuple[Any, Any] | None) -> tuple[int, int]:
-    """The two columns of a slice: those given, or those of numbers with the largest
-    coefficients.
-    """
-    names = mixture.inputs.names
-    if features is None:
-        if len(names) == 2:
-            return 0, 1
-        coef = np.abs(mixture.routine().coef)
-        size = coef.reshape(-1, len(names)).max(axis=0)
-        numeric = np.zeros(len(names), dtype=bool)  # a column of zeros and ones makes a poor map
-        for group in mixture.inputs.groups:
-            numeric[group.columns] = group.levels is None
-        first, second = sorted(np.lexsort((-size, ~numeric))[:2].tolist())
-        return first, second
-    found = []
-    for one in features:
-        place = names.index(one) if one in names else one
-        if not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
-            raise InputError(
-                f"features must be two of the columns {', '.join(map(repr, names[:20]))}, or"
-                f" numbers; got {one!r}."
-            )
-        found.append(int(place))
-    if len(found) != 2 or found[0] == found[1]:
-        raise InputError(f"features must be two different columns; got {features!r}.")
-    return found[0], found[1]
-
-
-def _slice(
-    mixture: Mixture,
-    encoded: Array,
-    features: tuple[Any, Any] | None,
-    at: int | None,
-    resolution: int,
-) -> dict[str, Any]:
-    """The answers on a grid of two columns, and the localities where the slice cuts them."""
-    shown = list(_columns(mixture, features))
-    n = mixture.n_localities
-    if at is not None and not 0 <= at < n:
-        raise InputError(f"at must be one of the {n} localities, from 0 on; got {at!r}.")
-    base = mixture.inputs.typical if at is None else mixture.localities[at].center
-    values = encoded[:, shown]
-    margin = 0.05 * np.maximum(np.ptp(values, axis=0), 1e-12)
-    low, high = values.min(axis=0) - margin, values.max(axis=0) + margin
-    xx0, xx1 = np.meshgrid(*(np.linspace(low[k], high[k], resolution) for k in range(2)))
-    rows = np.tile(base, (xx0.size, 1))
-    rows[:, shown] = np.column_stack([xx0.ravel(), xx1.ravel()])
-    response = mixture.target.shade(
-        np.concatenate([view.score for view in mixture.views(rows)], axis=-1)
-    )
-    held, others = "", len(base) - 2
-    if others:
-        where = "the average row" if at is None else f"the center of locality {at}"
-        held = f"slice: the other {others} columns held at {where} (those of the rows differ)"
-    return {
-        "xx0": xx0,
-        "xx1": xx1,
-        "response": response.reshape(xx0.shape),
-        "circles": _cuts(mixture, base, shown, _ENDLESS * (high - low)),
-        "X": values,
-        "feature_names": tuple(mixture.inputs.names[j] for j in shown),
-        "held": held,
-    }
-
-
-def _cuts(
-    mixture: Mixture, base: Array, shown: list[int], endless: Array
-) -> list[tuple[int, Array, Array]]:
-    """Where a slice cuts the localities: ellipses, in the user's units."""
-    circles = []
-    place, inverse = mixture.inputs.standardize(base[None])[0], mixture.inputs.units.inverse_scale
-    for i, (locality, locus) in enumerate(zip(mixture.localities, mixture.loci, strict=True)):
-        half = locus.cut(shown, place)
-        if half is not None:
-            width = np.where(np.isfinite(half), half / inverse[shown], endless)
-            circles.append((i, locality.center[shown], width))
-    return circles
-
-
-def _projection(
-    mixture: Mixture,
-    encoded: Array,
-    features: tuple[Any, Any] | None,
-    at: int | None,
-    resolution: int,
-) -> dict[str, Any]:
-    """Rows and balls along the two directions in which standardized rows differ most."""
-    if features is not None or at is not None:
-        raise InputError("a projection shows all columns; features and at are of slices.")
-    inputs = mixture.inputs
-    if inputs.varies.sum() < 2 or len(encoded) < 3:
-        raise InputError("a projection needs two columns that vary, and three rows.")
-    if not all(locus.is_ball(inputs.counted) for locus in mixture.loci):
-        raise InputError(
-            "a projection draws balls; the localities of this model look at some of the columns,"
-            " or weigh them.",
-            'Draw a slice (kind="slice").',
-        )
-    Z = inputs.standardize(encoded)
-    middle = Z.mean(axis=0)
-    _, spread, directions = np.linalg.svd(Z - middle, full_matrices=False)
-    plane = directions[:2]
-    share = spread[:2] ** 2 / max(float((spread**2).sum()), 1e-300)
-    circles = []
-    for i, locus in enumerate(mixture.loci):
-        center = np.zeros(len(middle))
-        center[locus.columns] = locus.center
-        circles.append((i, plane @ (center - middle), np.full(2, locus.radius)))
-    return {
-        "xx0": None,
-        "xx1": None,
-        "response": None,
-        "circles": circles,
-        "X": (Z - middle) @ plane.T,
-        "feature_names": tuple(
-            f"principal direction {k + 1} ({share[k]:.0%} of the variance)" for k in range(2)
-        ),
-        "held": "projection: balls in full size; a row inside a circle need not be inside the ball",
-    }
+        assert self.xx0 is not None
+        assert self.response is not None
+        x = self.X[:, 0]
+        if self.classes is None:
+            if self.y is not None:
+                ax.scatter(x, self.y, s=12, c="0.55", linewidths=0, alpha=0.7)
+            ax.plot(self.xx0, self.response, color="black", linewidth=2.2)
+            ax.set_ylabel("prediction" if self.y is None else "prediction and target")
+            return
+        count = len(self.classes)
+        mesh: dict[str, Any] = {"cmap": ListedColormap(label_colors(count)), "rasterized": True}
+        mesh |= {"vmin": 0, "vmax": count - 1, "shading": "nearest", "alpha": 0.22}
+        ends = np.array([0.0, count - 1.0])
+        ax.pcolormesh(self.xx0, ends, np.tile(self.response, (2, 1)), **mesh)
+        shift = np.random.default_rng(0).uniform(-_JITTER, _JITTER, size=len(x))
+        looks = zip(self.classes, label_colors(count), label_markers(count), strict=True)
+        for k, (value, color, marker) in enumerate(looks):
+            rows = np.zeros(len(x), dtype=bool) if self.y is None else self.y == value
+            dots = {"s": 12, "color": color, "marker": marker, "linewidths": 0, "alpha": 0.7}
+            ax.scatter(x[rows], k + shift[rows], label=short(f"{value}", 24), **dots)
+        ax.set_yticks(range(count), [short(f"{one}", 24) for one in self.classes])
+        ax.set_ylim(-0.5, count - 0.5)

@@ -10,6 +10,7 @@ import numpy as np
 from .._renamed import warn_of
 from .._typing import AnyArray, Array
 from ..certificates import prediction_interval, standing
+from ..corrections import differences_of
 from ..errors import CertificateWarning, InputError, InputTypeError
 from ..mixture import Mixture, View, mixture_of
 from ..tables import item
@@ -206,6 +207,9 @@ class CoefficientsDisplay:
     """Coefficients of all local models side by side, with their posterior deviations; of several
     classes in a panel for the score of each. Made by `from_estimator`.
 
+    Where local models are corrections of the exterior model, it shows what each corrects: the
+    differences of its coefficients from the exterior's.
+
     Attributes
     ----------
     ax_, figure_
@@ -225,6 +229,12 @@ class CoefficientsDisplay:
     ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
     ... ).fit(X, y)
     >>> display = CoefficientsDisplay.from_estimator(model)
+    >>> display.coef.shape, display.names
+    ((3, 2), ['locality 0', 'locality 1', 'locality 2'])
+    >>> display.ax_.get_xlabel()
+    "difference from the exterior's coefficient, per standard deviation of the column"
+    >>> plt.close(display.figure_)
+    >>> display = CoefficientsDisplay.from_estimator(model, differences=False)
     >>> display.coef.shape, display.names
     ((4, 2), ['locality 0', 'locality 1', 'locality 2', 'exterior'])
     >>> plt.close(display.figure_)
@@ -249,6 +259,7 @@ class CoefficientsDisplay:
         names: list[str],
         standardized: bool,
         classes: tuple[Any, ...] = (),
+        differences: bool = False,
     ) -> None:
         self.coef = coef  # (n_models, n_shown), or (n_models, n_classes, n_shown)
         self.scale = scale
@@ -256,6 +267,7 @@ class CoefficientsDisplay:
         self.names = names
         self.standardized = standardized
         self.classes = classes  # of the panels; () where there is one score
+        self.differences = differences  # from the exterior's, which is not among the models then
 
     @classmethod
     def from_estimator(
@@ -265,6 +277,7 @@ class CoefficientsDisplay:
         standardized: bool = True,
         max_features: int = 40,
         labels: Any = None,
+        differences: bool | None = None,
         ax: Any = None,
     ) -> CoefficientsDisplay:
         """Compute what there is to draw, and draw it.
@@ -280,6 +293,10 @@ class CoefficientsDisplay:
         labels : list, default=None
             Of several classes: those whose scores are shown. None is all of them, of more than 9
             those with the largest coefficients.
+        differences : bool, default=None
+            Whether to show differences from the exterior's coefficients, of the columns in which
+            there is one, or full coefficients, the exterior's among them. None: differences where
+            local models are corrections of the exterior.
         ax : matplotlib Axes, or an array of them, default=None
             Of several classes an array has one for each; the place of one is divided among them.
 
@@ -288,8 +305,12 @@ class CoefficientsDisplay:
         CoefficientsDisplay
         """
         mixture = mixture_of(estimator)
-        coef = np.array([one.coef for one in mixture.models])
-        scale = np.array([one.coef_scale for one in mixture.models])
+        n = mixture.n_localities
+        if differences is None:
+            differences = n > 0 and mixture.posterior.pooled
+        elif differences and not n:
+            raise InputError("the model has no locality, so that nothing differs.")
+        coef, scale = differences_of(mixture) if differences else _coefficients(mixture)
         inverse = mixture.inputs.units.inverse_scale
         unit = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
         classes = _classes(mixture, labels, np.abs(coef * unit).max(axis=(0, -1)))
@@ -297,15 +318,18 @@ class CoefficientsDisplay:
             coef = coef[:, [mixture.exterior.classes.index(label) for label in classes]]
         size = np.abs(coef * unit).reshape(-1, len(unit)).max(axis=0)
         order = np.argsort(-size, kind="stable")[:max_features]
+        if differences:
+            order = order[scale[:, order].any(axis=0)]  # of the columns that are corrected
         if standardized:
             coef, scale = coef * unit, scale * unit
         return cls(
             coef=coef[..., order],
             scale=scale[:, order],
             feature_names=tuple(mixture.inputs.names[j] for j in order),
-            names=model_names(mixture.n_localities),
+            names=model_names(n)[:n] if differences else model_names(n),
             standardized=standardized and mixture.provenance.units_from != "nowhere",
             classes=classes,
+            differences=differences,
         ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> CoefficientsDisplay:
@@ -318,7 +342,7 @@ class CoefficientsDisplay:
             self._draw_models(panel, coef)
             panel.set_yticks(np.arange(shown), [short(name, 36) for name in self.feature_names])
             panel.set_ylim(shown - 0.5, -0.5)
-        label = "coefficient"
+        label = "difference from the exterior's coefficient" if self.differences else "coefficient"
         if self.standardized:
             label += ", per standard deviation of the column"
         for panel, name in zip(drawn, self.classes, strict=False):
@@ -335,10 +359,11 @@ class CoefficientsDisplay:
         count, shown = coef.shape
         places = np.arange(shown)
         for i, name in enumerate(self.names):
-            last = i == count - 1
+            last = i == count - 1 and not self.differences  # the exterior
             offset = 0.0 if count == 1 else 0.7 * (i / (count - 1) - 0.5)
+            own = np.ones(shown, dtype=bool) if not self.differences else self.scale[i] > 0
             ax.errorbar(
-                coef[i],
+                np.where(own, coef[i], np.nan),  # of those that it corrects
                 places + offset,
                 xerr=self.scale[i],
                 fmt="o" if last else MARKERS[(i + 1) % len(MARKERS)],
@@ -351,6 +376,12 @@ class CoefficientsDisplay:
         for place in places[:-1]:
             ax.axhline(place + 0.5, color="0.9", linewidth=0.8, zorder=0)
         ax.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
+
+
+def _coefficients(mixture: Mixture) -> tuple[Array, Array]:
+    """Of all models and the exterior, in the user's units, with their deviations."""
+    models = mixture.models
+    return np.array([one.coef for one in models]), np.array([one.coef_scale for one in models])
 
 
 def _classes(mixture: Mixture, labels: Any, size: Array) -> tuple[Any, ...]:

@@ -45,12 +45,20 @@ class PathDisplay:
     """
 
     def __init__(
-        self, *, records: list[Record], by: str, value: str, chosen: tuple[int, float]
+        self,
+        *,
+        records: list[Record],
+        by: str,
+        value: str,
+        chosen: tuple[int, float],
+        kept: tuple[int, float] | None = None,
     ) -> None:
         self.records = records
         self.by = by
         self.value = value
         self.chosen = chosen  # number of localities, lambda'
+        # of the model; localities without rows are dropped, or found at a larger lambda'
+        self.kept = chosen if kept is None else kept
 
     @classmethod
     def from_estimator(
@@ -71,7 +79,8 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        provenance = mixture_of(estimator).provenance
+        mixture = mixture_of(estimator)
+        provenance = mixture.provenance
         if by not in ("lambda", "n"):
             raise InputError(f"by must be 'lambda' or 'n'; got {by!r}.")
         records = [one for one in provenance.path if one.stage == "search" and one.rank == 0]
@@ -94,8 +103,13 @@ class PathDisplay:
                 f"the search has no {value!r} to draw: nothing was chosen, or the model was not"
                 " fitted but made."
             )
-        chosen = (provenance.searched_localities, provenance.inverse_temperature)
-        return cls(records=records, by=by, value=value, chosen=chosen).plot(ax=ax)
+        kept = (mixture.n_localities, provenance.inverse_temperature)
+        tried = {one.inverse_temperature for one in records}
+        # that of the search; the others are of localities that were found at a larger one
+        final = [one.inverse_temperature for one in provenance.path if one.stage == "final"]
+        temperature = next((one for one in [kept[1], *final] if one in tried), kept[1])
+        chosen = (provenance.searched_localities, temperature)
+        return cls(records=records, by=by, value=value, chosen=chosen, kept=kept).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> PathDisplay:
         """Draw, on these axes or on new ones."""
@@ -104,9 +118,11 @@ class PathDisplay:
         inner, outer = (
             attrgetter(name) for name in (names if self.by == "lambda" else names[::-1])
         )
+        best, color = self._best(), {}
         for k, line in enumerate(sorted({inner(one) for one in self.records})):
+            color[line] = COLORS[k % len(COLORS)]
             points = sorted(
-                (outer(one), getattr(one, self.value)) for one in self.records if inner(one) == line
+                (outer(one), getattr(one, self.value)) for one in best if inner(one) == line
             )
             x, y = np.array(points).T
             name = f"n = {line}" if self.by == "lambda" else f"λ′ = {line:g}"
@@ -114,12 +130,16 @@ class PathDisplay:
                 x,
                 y,
                 marker=MARKERS[k % len(MARKERS)],
-                color=COLORS[k % len(COLORS)],
+                color=color[line],
                 linewidth=1.6,
                 label=name,
             )
-        n, temperature = self.chosen
         for one in self.records:
+            if one not in best:
+                place = (outer(one), getattr(one, self.value))
+                ax.plot(*place, ".", color=color[inner(one)], alpha=0.5)
+        n, temperature = self.chosen
+        for one in best:
             if (one.n_localities, one.inverse_temperature) == (n, temperature):
                 place = (outer(one), getattr(one, self.value))
                 ax.plot(
@@ -128,7 +148,7 @@ class PathDisplay:
                     markersize=15,
                     markerfacecolor="none",
                     markeredgecolor="black",
-                    label="chosen",
+                    label=self._chosen_name,
                     linewidth=0,
                 )
         if self.by == "lambda":
@@ -143,6 +163,26 @@ class PathDisplay:
         legend_outside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _best(self) -> list[Record]:
+        """The best of the records of each number and lambda: there is one for each kind of locality
+        that was tried.
+        """
+        sign = -1.0 if self.value == "held_out_score" else 1.0
+        found: dict[tuple[int, float], Record] = {}
+        for one in sorted(self.records, key=lambda one: sign * getattr(one, self.value)):
+            found.setdefault((one.n_localities, one.inverse_temperature), one)
+        return [
+            one for one in self.records if found[one.n_localities, one.inverse_temperature] is one
+        ]
+
+    @property
+    def _chosen_name(self) -> str:
+        """With the number of localities that were kept, and lambda, where these are others."""
+        (n, tried), (kept, temperature) = self.chosen, self.kept
+        if temperature != tried:
+            return f"chosen; {kept} kept,\nwith λ′ = {temperature:g}"
+        return "chosen" if kept == n else f"chosen; {kept} of {n} kept"
 
 
 class RiskDisplay:

@@ -1,5 +1,5 @@
-"""The map of a report: the plane of the two columns of a model that has two numbers, or the two
-directions in which rows differ most.
+"""The map of a report: the plane of the two columns of a model that has two numbers, or whose
+localities look at these alone; or the two directions in which rows differ most.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray, Array
+from ..extents import are_balls, columns_to_show, looks_at
 from ..mixture import Mixture, View
-from ._features import describe
+from ._places import draw_along, hides_cases, ranges_of
 
 __all__ = ["map_of", "sample"]
 
@@ -24,59 +25,53 @@ def sample(total: int, most: int) -> AnyArray:
     return np.sort(np.random.default_rng(0).permutation(total)[:most])
 
 
-def map_of(view: View, y: AnyArray, include_rows: bool, most: int) -> dict[str, Any] | None:
+def map_of(
+    view: View, y: AnyArray, features: list[dict[str, Any]], include_rows: bool, most: int
+) -> dict[str, Any] | None:
     """What there is to draw; None for localities that are not Euclidean, and for too few rows."""
     mixture, encoded = view.mixture, view.encoded
     inputs = mixture.inputs
     if len(encoded) < 3 or any(locus.norm != "euclidean" for locus in mixture.loci):
         return None
-    numbers = len(inputs.names) == 2 and not inputs.columns.has_text
-    if numbers and inputs.counted.all() and (np.ptp(encoded, axis=0) > 0).all():
-        content, rows = _plane(view, include_rows), encoded
-    elif mixture.n_localities and all(one.is_ball(inputs.counted) for one in mixture.loci):
+    shown = _columns(mixture, encoded)
+    if shown:
+        hidden = hides_cases(mixture, include_rows)
+        balls = are_balls(mixture, range(mixture.n_localities))
+        seen = ranges_of(view, features, [] if balls else list(range(mixture.n_localities)))
+        content = draw_along(mixture, inputs.typical, shown, seen, hidden, _GRID)
+        content["others"] = len(inputs.names) - 2
+        rows = encoded[:, shown]
+    elif mixture.n_localities and are_balls(mixture, range(mixture.n_localities)):
         if inputs.counted.sum() < 2:
             return None
         content, rows = _projection(mixture, encoded)
     else:
         return None
-    shown = sample(len(encoded), most)
+    some = sample(len(encoded), most)
     return {
         **content,
-        "rows": rows[shown] if include_rows else None,
-        "target": y[shown] if include_rows else None,
+        "rows": rows[some] if include_rows else None,
+        "target": y[some] if include_rows else None,
     }
 
 
-def _plane(view: View, exact: bool) -> dict[str, Any]:
-    """The answers on a grid, and where the localities lie in it, in the user's units."""
-    mixture, encoded = view.mixture, view.encoded
-    inputs = mixture.inputs
-    axes = []
-    for j, group in enumerate(inputs.groups):
-        ends = describe(group, encoded[:, j], exact)
-        margin = 0.05 * (ends["high"] - ends["low"])
-        axes.append(np.linspace(ends["low"] - margin, ends["high"] + margin, _GRID))
-    grid = np.column_stack([np.repeat(axes[0], _GRID), np.tile(axes[1], _GRID)])
-    shade = mixture.target.shade(mixture.view(grid).score)
-    circles = []
-    for i, locus in enumerate(mixture.loci):
-        half = locus.cut((0, 1), np.zeros(2)) if locus.radius > 0 else None
-        if half is not None:
-            circles.append(
-                {
-                    "name": mixture.region_name(i),
-                    "center": mixture.localities[i].center,
-                    "width": half / inputs.units.inverse_scale,
-                }
-            )
-    return {
-        "kind": "plane",
-        "axes": list(inputs.names),
-        "circles": circles,
-        "x": axes[0],
-        "y": axes[1],
-        "z": shade.reshape(_GRID, _GRID).T,
-    }
+def _columns(mixture: Mixture, encoded: Array) -> list[int]:
+    """The two columns of numbers of a model that has no others, or whose localities look at no
+    others; empty where there are none.
+    """
+    inputs, every = mixture.inputs, list(range(mixture.n_localities))
+    counted = inputs.counted & (np.ptp(encoded, axis=0) > 0)
+    numeric = np.zeros(len(counted), dtype=bool)
+    for group in inputs.groups:
+        numeric[group.columns] = group.levels is None
+    numeric &= counted
+    if len(numeric) == 2:
+        return [0, 1] if numeric.all() else []
+    seen = {j for i in every for j in looks_at(mixture, i)}
+    if not seen or len(seen) > 2 or not numeric[list(seen)].all():
+        return []
+    order = [j for j in columns_to_show(mixture, encoded, every) if numeric[j]]
+    return sorted(order[:2]) if len(order) > 1 else []
 
 
 def _projection(mixture: Mixture, encoded: Array) -> tuple[dict[str, Any], Array]:

@@ -13,11 +13,13 @@ from ..certificates import Certificate
 from ..errors import MotlmWarning
 from ..explanations import GlobalExplanation
 from ..fingerprints import row_keys
+from ..localities import LocalModel
 from ..mixture import Mixture, View
-from ..routine import LINKS
+from ..routine import LINKS, Routine
 from ..tables import plain, values_of
 from ._features import FEW, describe, summarize
 from ._map import map_of, sample
+from ._places import add_places, hides_cases
 
 __all__ = ["payload"]
 
@@ -38,6 +40,13 @@ def payload(
         warnings.simplefilter("ignore", MotlmWarning)  # explain_global has given them
         view, columns = mixture.view(mixture.encode(X)), values_of(mixture, X)
     routine = mixture.routine()
+    features = [
+        describe(group, columns[group.name], include_rows) for group in mixture.inputs.groups
+    ]
+    drawn = map_of(view, y, features, include_rows, max_rows)
+    hidden = hides_cases(mixture, include_rows)
+    regions = _regions(view, y, columns, explanation, include_rows)
+    add_places(view, regions, features, hidden, alone=drawn is None or drawn["kind"] != "plane")
     content = {
         "title": title,
         "version": f"motlm {__version__}",
@@ -56,28 +65,38 @@ def payload(
             None if explanation.certificate is None else _certificate(explanation.certificate)
         ),
         "void": explanation.void,
-        "regions": _regions(view, y, columns, explanation, include_rows),
-        "features": [
-            describe(group, columns[group.name], include_rows) for group in mixture.inputs.groups
-        ],
-        "model": routine.to_dict(),
-        "map": map_of(view, y, include_rows, max_rows),
+        "regions": regions,
+        "features": features,
+        "model": _model(routine, hidden),
+        "map": drawn,
         "rows": _rows(view, y, columns, max_rows) if include_rows else None,
         "scales": _scales(mixture),
         "metric_known": "" not in routine.norms,
         "link_known": routine.answer.link in LINKS,
+        "hidden": hidden,
     }
     return dict(plain(content))
 
 
+def _model(routine: Routine, hidden: bool) -> dict[str, Any]:
+    """How it predicts; without the centers where they are rows that may not be shown."""
+    content = dict(routine.to_dict())
+    if hidden:
+        content["loci"] = [{**one, "center": None} for one in content["loci"]]
+    return content
+
+
 def _scales(mixture: Mixture) -> dict[str, Any] | None:
-    """Deviations of the standardized coefficients and intercepts of each model, where the
-    probabilities of several labels depend on them; None else.
+    """Deviations of the standardized coefficients, (n_models, n_encoded), and intercepts of each
+    model, where the probabilities of several labels depend on them; None else.
     """
     target, posterior = mixture.target, mixture.posterior
     if posterior.coef.ndim < 3 or target.loss_name == "log":  # the softmax of the scores
         return None
-    return {"coef": posterior.coef_scale, "intercept": posterior.intercept_scale}
+    coef, intercept = posterior.deviations
+    every = np.zeros((len(coef), len(mixture.inputs.varies)))
+    every[:, mixture.inputs.varies] = coef
+    return {"coef": every, "intercept": intercept}
 
 
 def _fitted_rows(view: View, y: AnyArray) -> dict[str, Any]:
@@ -119,10 +138,8 @@ def _regions(
     include_rows: bool,
 ) -> list[dict[str, Any]]:
     mixture, regions = view.mixture, []
-    # the exterior lies nowhere in particular
-    where = (*mixture.geometry.describe(mixture.inputs, mixture.posterior), "")
     for region in explanation.regions:
-        entry = {**region.to_dict(), "where": where[region.index]}
+        entry = region.to_dict()
         if region.n_rows < FEW and not include_rows:  # a mean of few rows is a row
             entry["balance"] = dict.fromkeys(entry["balance"])
             entry |= dict.fromkeys(("score", "exterior_score", "linear_score"))
@@ -130,11 +147,23 @@ def _regions(
         entry["formulas"] = [
             {"label": label, "text": local.of_class(label).formula()} for label in local.classes
         ]
+        entry["corrections"] = _corrections(local)
         inside = view.applicable[region.index]
         entry["central"] = summarize(mixture.inputs.groups, columns, inside)
         entry["typical"] = _typical(view, y, columns, region.index) if include_rows else []
         regions.append(entry)
     return regions
+
+
+def _corrections(local: LocalModel) -> list[dict[str, Any]]:
+    """How a model differs from the exterior, by label of several; empty where it is independent."""
+    if local.exterior is None:
+        return []
+    labels = local.classes or (None,)
+    each = [local if label is None else local.of_class(label) for label in labels]
+    return [
+        {"label": label, "text": one.correction()} for label, one in zip(labels, each, strict=True)
+    ]
 
 
 def _typical(view: View, y: AnyArray, columns: dict[str, AnyArray], region: int) -> list[list[Any]]:

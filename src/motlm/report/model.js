@@ -96,7 +96,8 @@ const motlm = (() => {
   function varianceOf(models, z) {
     if (data.scales === null) return null;
     const { coef, intercept } = data.scales;
-    return sum(models, (i) => coef[i] ** 2 * dot(z, z) + intercept[i] ** 2) / models.length ** 2;
+    const own = (i) => sum(z, (value, j) => (coef[i][j] * value) ** 2) + intercept[i] ** 2;
+    return sum(models, own) / models.length ** 2;
   }
 
   // The models that apply to a case, those that are used, and their answer.

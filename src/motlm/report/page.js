@@ -121,6 +121,11 @@
     const place = document.getElementById("answer"), result = document.getElementById("result");
     place.replaceChildren();
     result.textContent = "";
+    if (data.hidden) {
+      place.append(paragraph("The form is left out: it needs the cases at the centers of the"
+        + " localities, which may be private. A report with rows has it."));
+      return;
+    }
     if (!data.metric_known || !data.link_known) {
       place.append(paragraph(`The ${data.metric_known ? "answers" : "distances"} of this model are`
         + " computed by a function that the page does not have; use Python."));
@@ -131,7 +136,7 @@
     const values = current(), now = evaluate(values);
     const chance = several ? ` (probability ${percent(now.classes[now.best].probability)})` : "";
     result.textContent = `${show(now.prediction)}${chance}, decided by ${nameOf(now.used)}`
-      + (now.contradicted ? "; local models contradict each other" : "");
+      + because(now, values) + (now.contradicted ? "; local models contradict each other" : "");
     if (now.contradicted)
       place.append(warning("Local models that apply to this case contradict each other."));
     features.forEach((f) => {
@@ -141,15 +146,46 @@
           + ` (${show(f.low)} to ${show(f.high)}).`));
     });
     if (several) place.append(...listLabels(now));
-    place.append(listModels(now), ...(several ? compare(values, now) : explain(values, now)));
+    place.append(listModels(now, values),
+      ...(several ? compare(values, now) : explain(values, now)));
     if (hasLabels || wanted !== null) place.append(...changes(values));
   }
-  function listModels(now) {
+  // Why a case is in a locality, or not, by the columns that limit it.
+  const FEW = 3; // columns that are named
+  const stripsOf = (i) => i < n ? data.regions[i].strips : [];
+  function inside({ name, ends, levels }, values) {
+    const value = Number(values[name]), one = levels?.find((level) => level.name === values[name]);
+    // of numbers with two values, these are the levels
+    if (levels) return (one ?? levels.find((level) => Number(level.name) === value))?.inside;
+    return value >= ends[0] && value <= ends[1];
+  }
+  function why(i, now, values) {
+    const strips = stripsOf(i).filter(({ text }) => text);
+    const wrong = strips.filter((strip) => !inside(strip, values));
+    const yes = ({ name, text }) => `${name} ${show(values[name])} (${text})`;
+    const no = ({ name, text }) => `${name} ${show(values[name])} is not ${text}`;
+    const some = (list, say) => list.slice(0, FEW).map(say).join(", ")
+      + (list.length > FEW ? ` and ${list.length - FEW} more` : "");
+    if (now.member[i]) return some(strips, yes);
+    if (wrong.length) return some(wrong, no);
+    return "too far from its center in its columns together";
+  }
+  function because(now, values) {
+    if (!data.regions.some(({ strips }) => strips.length)) return "";
+    if (now.used === n) return ": the case is in no locality";
+    const text = now.used >= 0 && stripsOf(now.used).length ? why(now.used, now, values) : "";
+    return text ? `: ${text}` : "";
+  }
+  function listModels(now, values) {
     const away = (i) => `${show(now.distance[i])} / ${show(model.loci[i].radius)}`;
     const top = (scores) => several ? Math.max(...scores) : scores;
-    const row = (name, i) => [name, now.applicable[i] ? "yes" : "no", i < n ? away(i) : "",
+    const reasons = data.regions.some(({ strips }) => strips.length);
+    const reason = (i) => make("span", { text: stripsOf(i).length ? why(i, now, values) : "" });
+    const row = (name, i) => [name, now.applicable[i] ? "yes" : "no",
+      ...(reasons ? [reason(i)] : []), i < n ? away(i) : "",
       top(now.scores[i]), answerOf(now.scores[i])];
-    return table(["model", "applies", "distance / radius", "score", "answer"], names.map(row));
+    return table(["model", "applies", ...(reasons ? ["why"] : []), "distance / radius", "score",
+      "answer"], names.map(row));
   }
   function bar(share) { // left of the middle, or right
     const rem = (value) => `${(4.5 * value).toFixed(2)}rem`;
@@ -301,24 +337,37 @@
     const base = { paper_bgcolor: CLEAR, plot_bgcolor: CLEAR, font: { color: ink },
       margin: { t: 10, r: 10 }, showlegend: false };
     const axis = { gridcolor: grid, zerolinecolor: grid, automargin: true };
-    if (data.map) drawMap(data.map, base, axis, ink);
+    if (data.map) {
+      drawMap("map-chart", data.map, base, axis, ink);
+      if (several) legend(data.map);
+    }
+    data.regions.forEach(({ index, picture }) => {
+      if (picture) (picture.kind === "line" ? drawLine : drawMap)(`picture-${index}`, picture,
+        base, axis, ink);
+    });
     const drawRegion = several ? drawScores : drawCoefficients;
     data.regions.forEach((region) => drawRegion(region, base, axis, ink));
   }
 
-  function drawMap(map, base, axis, ink) {
+  function drawMap(id, map, base, axis, ink) {
     const traces = [...answers(map, ink)];
     if (map.rows) traces.push(dots(map));
+    const ends = map.kind === "plane" ? [map.x, map.y].map((one) => [one[0], one.at(-1)]) : null;
+    const at = (c, k) => middleOf(c, k, ends);
+    const starred = (c) => at(c, 0) === c.center[0] && at(c, 1) === c.center[1];
     traces.push({
       type: "scatter", mode: "markers+text", textposition: "top right", hoverinfo: "text",
-      x: map.circles.map((c) => c.center[0]), y: map.circles.map((c) => c.center[1]),
+      x: map.circles.map((c) => at(c, 0)), y: map.circles.map((c) => at(c, 1)),
       text: map.circles.map((c) => c.name.replace("locality ", "")),
       hovertext: map.circles.map((c) => c.name),
-      textfont: { size: 16, color: ink }, marker: { symbol: "star", size: 12, color: ink },
+      textfont: { size: 16, color: ink },
+      marker: { symbol: "star", color: ink, size: map.circles.map((c) => starred(c) ? 12 : 0) },
     });
     const [xaxis, yaxis] = map.axes.map((name) => addTitle(axis, escape(name)));
-    const shapes = map.circles.map((c) => outline(c, ink));
-    const layout = { ...base, shapes, height: 460, xaxis, yaxis };
+    // of the picture of one locality, the others are dotted
+    const other = (c) => map.name !== undefined && c.name !== map.name;
+    const shapes = map.circles.map((c) => outline(c, ink, other(c) ? "dot" : "solid"));
+    const layout = { ...base, shapes, height: id === "map-chart" ? 460 : 380, xaxis, yaxis };
     const round = (c) => Math.abs(c.width[0] - c.width[1]) <= 1e-9 * c.width[0];
     if (map.kind === "projection" || map.circles.every(round)) yaxis.scaleanchor = "x";
     if (map.kind === "plane") {
@@ -330,8 +379,34 @@
         one.range = [Math.min(...ends(k, -1)), Math.max(...ends(k, 1))];
       });
     }
-    if (several) legend(map);
-    Plotly.react("map-chart", traces, layout, OPTIONS);
+    Plotly.react(id, traces, layout, OPTIONS);
+  }
+  // Along one column: predictions, or probabilities of labels, and the localities as bands.
+  function drawLine(id, { axes, circles, x, lines, name }, base, axis, ink) {
+    const trace = ({ label, y }) => {
+      const whole = !hasLabels && label === "", outer = !hasLabels && label === "exterior";
+      const color = hasLabels ? colorOf(codeOf(label)) : ink;
+      const line = { color, width: whole || hasLabels ? 2.5 : 1.5, dash: outer ? "dot" : "solid" };
+      return { type: "scatter", mode: "lines", x, y, line, hoverinfo: "x+y+name",
+        name: escape(hasLabels ? show(label) : outer ? "exterior model" : "prediction") };
+    };
+    const dash = (c) => c.name === name ? "solid" : "dot";
+    const shapes = circles.map((c) => ({ ...outline(c, ink, dash(c)), layer: "below",
+      fillcolor: c.name === name ? "rgba(0,114,178,.15)" : CLEAR }));
+    const seen = (value) => Math.min(Math.max(value, x[0]), x.at(-1));
+    const ends = ({ center: [at], width: [half] }) => [seen(at - half), seen(at + half)];
+    const shown = circles.filter((c) => ends(c)[0] < ends(c)[1]);
+    const annotations = shown.map((c) => ({ x: (ends(c)[0] + ends(c)[1]) / 2, y: 1,
+      yref: "paper", xref: "x",
+      yanchor: "bottom", showarrow: false, text: escape(c.name.replace("locality ", "")),
+      font: { size: 15, color: ink } }));
+    const xaxis = { ...addTitle(axis, escape(axes[0])), range: [x[0], x.at(-1)] };
+    const yaxis = addTitle(axis, hasLabels ? "probability" : "prediction");
+    const title = hasLabels && !several ? `probability of ${escape(show(classes[1]))}` : "";
+    const layout = { ...base, shapes, annotations, height: 320, xaxis,
+      yaxis: title ? addTitle(axis, title) : yaxis, showlegend: lines.length > 1,
+      legend: { orientation: "h", y: -.25 }, margin: { t: 30, r: 10 } };
+    Plotly.react(id, lines.map(trace), layout, OPTIONS);
   }
   function answers(map, ink) {
     if (map.kind !== "plane") return [];
@@ -381,11 +456,24 @@
       text: map.target.map((one) => escape(show(one))), hoverinfo: "text",
     };
   }
-  function outline({ center, width }, ink) { // a band where it has no end along one axis
-    const type = width.includes(null) ? "rect" : "circle";
-    const shape = { type, line: { color: ink, width: 2 } };
+  // Where the number of a locality stands: at its center, or within what is seen of it.
+  function middleOf({ center, width }, k, ends) {
+    const seen = (j) => center[j] >= ends[j][0] && center[j] <= ends[j][1];
+    if (ends === null || (!width.includes(null) && seen(0) && seen(1))) return center[k];
+    const [low, high] = ends[k];
+    if (width[k] === null) return low + .93 * (high - low);
+    if (!width.includes(null) && seen(k)) return center[k];
+    const [first, last] = [center[k] - width[k], center[k] + width[k]]
+      .map((one) => Math.min(Math.max(one, low), high));
+    return (first + last) / 2;
+  }
+  // An ellipse; a band where it has no end along one axis.
+  function outline({ center, width }, ink, dash = "solid") {
+    const endlessly = (k) => (width[k] ?? null) === null;
+    const type = endlessly(0) || endlessly(1) ? "rect" : "circle";
+    const shape = { type, line: { color: ink, width: 2, dash } };
     ["x", "y"].forEach((name, k) => {
-      const endless = width[k] === null;
+      const endless = endlessly(k);
       if (endless) shape[`${name}ref`] = `${name} domain`;
       shape[`${name}0`] = endless ? 0 : center[k] - width[k];
       shape[`${name}1`] = endless ? 1 : center[k] + width[k];
@@ -396,20 +484,29 @@
   const short = (text) => text.length > 34 ? text.slice(0, 33) + "…" : text;
   const per = data.standardized ? "standard deviation" : "unit";
 
+  // Of a correction, how it differs from the exterior, in the columns where it may.
+  const shownOf = ({ coef, coef_scale, gap, gap_scale }) => gap
+    ? { coef: gap, scale: gap_scale, what: "difference from the exterior" }
+    : { coef, scale: coef_scale, what: "coefficient" };
+  const columnsOf = ({ feature_names, gap_scale }) =>
+    feature_names.flatMap((_, j) => !gap_scale || gap_scale[j] > 0 ? [j] : []);
+
   // Of several classes: columns by labels.
   function drawScores(region, base, axis, ink) {
     const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper").trim();
     const unit = model.factor.map((value) => value > 0 ? 1 / value : 0);
-    const size = (j) => region.coef.map((row) => row[j] * unit[j]);
+    const { coef, scale, what } = shownOf(region);
+    const size = (j) => coef.map((row) => row[j] * unit[j]);
     const most = (j) => Math.max(...size(j).map(Math.abs));
-    const order = unit.map((_, j) => j).sort((a, b) => most(b) - most(a)).slice(0, 25).reverse();
+    const order = columnsOf(region).sort((a, b) => most(b) - most(a)).slice(0, 25).reverse();
     const z = order.map(size), end = Math.max(...order.map(most), 1e-300);
     const labels = classes.map((label) => escape(show(label))), few = labels.length <= 12;
     const around = (k, j) => `${escape(region.feature_names[j])}, ${labels[k]}:`
-      + ` ${show(size(j)[k])} ± ${show(region.coef_scale[j] * unit[j])}`;
+      + ` ${show(size(j)[k])} ± ${show(scale[j] * unit[j])}`;
     const trace = {
       type: "heatmap", x: labels.map((_, k) => k), y: order.map((_, r) => r), z, zmin: -end,
-      zmax: end, xgap: 2, ygap: 2, colorscale: [[0, BLUE], [.5, paper], [1, ORANGE]],
+      zmax: end, xgap: 2, ygap: 2, showscale: order.length > 3,
+      colorscale: [[0, BLUE], [.5, paper], [1, ORANGE]],
       colorbar: { thickness: 12, outlinewidth: 0, exponentformat: "e" }, hoverinfo: "text",
       hovertext: order.map((j) => labels.map((_, k) => around(k, j))),
       text: z.map((row) => row.map((value) => few ? Number(value.toPrecision(2)).toString() : "")),
@@ -419,15 +516,16 @@
       ({ ...axis, showgrid: false, zeroline: false, tickvals: place, ticktext: text });
     const layout = { ...base, height: 130 + 24 * order.length,
       xaxis: addTitle(ticks(trace.x, classes.map((label) => escape(short(show(label))))),
-        `coefficient per ${per}`),
+        `${what} per ${per}`),
       yaxis: ticks(trace.y, order.map((j) => escape(short(region.feature_names[j])))) };
     Plotly.react(`chart-${region.index}`, [trace], layout, OPTIONS);
   }
   function drawCoefficients(region, base, axis, ink) {
     const unit = model.factor.map((value) => value > 0 ? 1 / value : 0);
-    const order = region.coef
-      .map((value, j) => ({ name: region.feature_names[j], size: value * unit[j],
-        deviation: region.coef_scale[j] * unit[j] }))
+    const { coef, scale, what } = shownOf(region);
+    const order = columnsOf(region)
+      .map((j) => ({ name: region.feature_names[j], size: coef[j] * unit[j],
+        deviation: scale[j] * unit[j] }))
       .sort((a, b) => Math.abs(b.size) - Math.abs(a.size)).slice(0, 25).reverse();
     const places = order.map((_, k) => k);
     const trace = {
@@ -439,7 +537,7 @@
     };
     const ticktext = order.map((one) => escape(short(one.name)));
     const layout = { ...base, height: 120 + 22 * order.length,
-      xaxis: addTitle(axis, `coefficient per ${per}`),
+      xaxis: addTitle(axis, `${what} per ${per}`),
       yaxis: { ...axis, tickvals: places, ticktext } };
     Plotly.react(`chart-${region.index}`, [trace], layout, OPTIONS);
   }

@@ -1,0 +1,289 @@
+"""Localities in a few columns each, whose centers and widths are learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from .._typing import Array, Booleans, Integers
+from ..inputs import Inputs
+from ..limits import COUNT
+from ..lookup import Table
+from ..membership import upsilon_tables
+from ..metrics import Locus
+from ..posterior import Layout, Posterior
+from ..regions import Box
+from ..rows import Rows
+from ._balls import LearnedBalls
+from ._common import (
+    CORRECTIONS,
+    NONE,
+    Geometry,
+    Placed,
+    distances_of,
+    linear_scores,
+    move_localities,
+    placed_at,
+    reach_of,
+    read_ranges,
+    weighted_loci,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedLocalities(LearnedBalls):
+    """Localities in a few columns each, or in all, with widths of their own: membership is upsilon
+    of sqrt(sum a (x - c)^2) over the columns that a locality looks at. Its model may be a
+    correction of the exterior.
+    """
+
+    most: int = 3  # columns of a locality; 0 for all candidates
+    asked: tuple[int, ...] | None = None  # encoded columns that localities may look at; None: all
+    low: Array = field(default_factory=lambda: NONE)  # (n_encoded,), least of the rows
+    high: Array = field(default_factory=lambda: NONE)  # (n_encoded,)
+    # of the columns that vary, those that localities may look at; None for all
+    candidates: tuple[int, ...] | None = None
+    corrections: str = "own"  # "own": in the locality's columns; "all"; "none": independent models
+    widths: bool = True  # whether columns have widths of their own
+    # (n_encoded,), the columns that hold whole numbers
+    whole: Booleans = field(default_factory=lambda: np.empty(0, dtype=bool))
+
+    kind: ClassVar[str] = "localities"
+
+    @property
+    def free(self) -> tuple[str, ...]:  # type: ignore[override]
+        widths = ("column_weight",) if self.widths and self.most != 1 else ()
+        return ("radius_shape", "radius_rate", "center", "center_scale", *widths)
+
+    def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> LearnedLocalities:
+        found, place = self.candidates, np.cumsum(inputs.varies) - 1  # among those that vary
+        if self.asked is not None:
+            found = tuple(int(place[j]) for j in self.asked if inputs.varies[j])
+        low, high = (one.astype(float) for one in (encoded.min(axis=0), encoded.max(axis=0)))
+        whole = (encoded == np.rint(encoded)).all(axis=0)
+        return replace(self, candidates=found, low=low, high=high, whole=whole)
+
+    def looks_at(self, varies: Booleans) -> bool:
+        return self.asked is None or bool(varies[list(self.asked)].any())
+
+    def fits(self, other: Any) -> bool:
+        mine, theirs = (
+            (one.most, one.candidates, one.corrections, one.widths) for one in (self, other)
+        )
+        return mine == theirs
+
+    def misfit(self, inputs: Inputs, posterior: Posterior) -> str:
+        weight, width = posterior.column_weight, posterior.center.shape[1]
+        active, sizes = weight > 0, self.sizes(width)
+        strange = np.setdiff1d(np.flatnonzero(active.any(axis=0)), self.columns(width))
+        if len(strange):
+            return "column_weight should be 0 in columns that localities may not look at"
+        if not all(count and count in sizes for count in active.sum(axis=1).tolist()):
+            most = f"{sizes[-1]} of them" if self.most and sizes else "all of them"
+            return f"column_weight should be positive in {'at most ' * bool(self.most)}{most}"
+        if not self.widths and (weight[active] != 1).any():
+            return "column_weight should be 0 or 1, as widths are equal"
+        if posterior.center[~active].any():
+            return "center should be 0 in columns that a locality does not look at"
+        layout = posterior.layout
+        if layout is None or not np.array_equal(layout.corrected, self.corrected(weight)):
+            return f"corrected should be that of corrections = {self.corrections!r}"
+        return ""
+
+    @property
+    def pooled(self) -> bool:
+        return self.corrections != "none"
+
+    def columns(self, n_coordinates: int) -> Integers:
+        """Those that may be looked at."""
+        every = range(n_coordinates) if self.candidates is None else self.candidates
+        return np.array(every, dtype=np.int64)
+
+    def sizes(self, n_coordinates: int) -> range:
+        """Numbers of columns that a locality may have."""
+        count = len(self.columns(n_coordinates))
+        return range(count, count + 1) if not self.most else range(1, min(self.most, count) + 1)
+
+    def corrected(self, weight: Array) -> Array:
+        """Which features local models may correct, for these weights of columns."""
+        if self.corrections != "own":
+            return np.ones(weight.shape)
+        return (weight > 0).astype(float)
+
+    def price(self, dims: int, n_coordinates: int) -> float:
+        """Of which columns, in nats."""
+        if not self.most:
+            return 0.0
+        count = len(self.columns(n_coordinates))
+        ways = gammaln(count + 1) - gammaln(dims + 1) - gammaln(count - dims + 1)
+        return float(ways + np.log(len(self.sizes(n_coordinates))))
+
+    def work(self, n_features: int) -> float:
+        """Products that a candidate's regression takes of each row."""
+        own = n_features
+        if self.corrections == "own":
+            own = min(self.most or n_features, n_features)
+        return float((own + 2) ** 2)
+
+    def screened(self, rows: Rows) -> Rows:
+        """The rows among which candidates are scored."""
+        return rows
+
+    def around(self, rows: Rows, row: Integers) -> Integers:
+        """The rows around which candidates lie, of those that were drawn."""
+        return row
+
+    def draw(self, rows: Rows, count: int, rng: np.random.Generator) -> Array:
+        """Weights of columns of localities to begin with, (count, n_coordinates)."""
+        width = rows.coordinates.shape[1]
+        columns, sizes = self.columns(width), self.sizes(width)
+        weight = np.zeros((count, width))
+        for one in weight:
+            one[rng.choice(columns, size=rng.choice(sizes), replace=False)] = 1.0
+        return weight
+
+    def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
+        placed, _ = super().place(rows, n, rng)
+        weight = self.draw(rows, n, rng)
+        placed["layout"] = Layout(weight, self.corrected(weight), self.pooled)
+        return placed, distances_of(placed_at(placed, n), rows)
+
+    def vary(self, weight: Array, rng: np.random.Generator) -> Array:
+        """With a column less, one more, or another one; or with another width."""
+        columns, sizes = self.columns(len(weight)), self.sizes(len(weight))
+        found, own = weight.copy(), np.flatnonzero(weight)
+        others = np.setdiff1d(columns, own)
+        ways = ["width"] if self.widths and len(own) > 1 else []
+        ways += ["less"] if len(own) - 1 in sizes else []
+        ways += ["more"] if len(own) + 1 in sizes and len(others) else []
+        ways += ["other"] if len(others) else []
+        way = rng.choice(ways) if ways else ""
+        if way in ("less", "other"):
+            found[rng.choice(own)] = 0.0
+        if way in ("more", "other"):
+            found[rng.choice(others)] = 1.0
+        if way == "width":
+            found[rng.choice(own)] *= np.exp(rng.normal())
+        inside = found > 0
+        found[inside] /= np.exp(np.log(found[inside]).mean())
+        return found
+
+    def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
+        return Layout(np.empty((0, n_coordinates)), np.empty((0, n_features)), self.pooled)
+
+    def tables(self, posterior: Posterior) -> list[Table]:
+        return upsilon_tables(
+            (posterior.column_weight > 0).sum(axis=1),
+            posterior.center_scale,
+            posterior.radius_shape,
+            posterior.radius_rate,
+        )
+
+    def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
+        return linear_scores(posterior, rows.features), distances_of(posterior, rows)
+
+    def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
+        first, second = (each["layout"].column_weight[0] for each in (one, other))
+        if ((first > 0) != (second > 0)).any():
+            return True
+        return bool(np.sqrt(first @ (one["center"] - other["center"]) ** 2) > distance)
+
+    def move(
+        self, posterior: Posterior, stretch: Array, shift: Array, mean_stretch: float
+    ) -> dict[str, Any]:
+        moved = move_localities(posterior, stretch, shift)
+        if not self.widths:  # they stay equal
+            layout = moved["layout"]
+            same = (layout.column_weight > 0).astype(float)
+            moved["layout"] = replace(layout, column_weight=same)
+        return moved
+
+    def _weights_of(self, inputs: Inputs, posterior: Posterior) -> Array:
+        """(n_localities, n_encoded)"""
+        found = np.zeros((posterior.n_localities, len(inputs.varies)))
+        found[:, inputs.varies] = posterior.column_weight
+        return found
+
+    def centers(self, inputs: Inputs, posterior: Posterior) -> Array:
+        """Typical values where a locality does not look."""
+        seen = self._weights_of(inputs, posterior) > 0
+        return np.where(seen, super().centers(inputs, posterior), inputs.typical)
+
+    def center_scales(self, inputs: Inputs, posterior: Posterior) -> Array:
+        reach = reach_of(inputs, self._weights_of(inputs, posterior))
+        return np.where(np.isinf(reach), 0.0, reach) * posterior.center_scale[:, None]
+
+    def half_widths(self, inputs: Inputs, posterior: Posterior) -> Sequence[Array | None]:
+        reach = reach_of(inputs, self._weights_of(inputs, posterior))
+        return [radius * one for radius, one in zip(self.radius, reach, strict=True)]
+
+    def loci(self, inputs: Inputs, posterior: Posterior) -> tuple[Locus, ...]:
+        points = np.zeros((posterior.n_localities, len(inputs.varies)))
+        points[:, inputs.varies] = posterior.center
+        weights = self._weights_of(inputs, posterior)
+        return weighted_loci(inputs, points, weights, self.radius)
+
+    def freeze(self, inputs: Inputs, posterior: Posterior) -> tuple[Geometry, Posterior]:
+        fixed, moved = super().freeze(inputs, posterior)
+        made: Any = fixed
+        weights = self._weights_of(inputs, posterior)
+        ranges = {"low": self.low, "high": self.high, "whole": self.whole}
+        return replace(made, weights=weights, varies=inputs.varies, **ranges), moved.separate()
+
+    def describe(self, inputs: Inputs, posterior: Posterior) -> tuple[str, ...]:
+        return tuple(box.text for box in self.boxes(inputs, posterior))
+
+    def boxes(self, inputs: Inputs, posterior: Posterior) -> list[Box]:
+        """As people read them."""
+        pairs = zip(
+            self.centers(inputs, posterior), self.half_widths(inputs, posterior), strict=True
+        )
+        return [
+            Box(inputs, center, np.asarray(half), self.low, self.high, self.whole)
+            for center, half in pairs
+        ]
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "radius": self.radius,
+            "most": self.most,
+            "columns": None if self.asked is None else list(self.asked),
+            "corrections": self.corrections,
+            "widths": self.widths,
+            "low": self.low,
+            "high": self.high,
+            "whole": self.whole,
+        }
+
+    @classmethod
+    def read(cls, read: Any, inputs: Inputs, n_localities: int) -> LearnedLocalities:
+        d = len(inputs.varies)
+        asked = None
+        if not read.is_null("columns"):
+            asked = read.integers("columns", len(read.sequence("columns")))
+            if not asked or max(asked) >= d or len(set(asked)) != len(asked):
+                raise read.fail("columns", f"different numbers below {d}", asked)
+        else:
+            read.raw("columns")
+        made = cls(
+            read.array("radius", (n_localities,)),
+            read.integer("most", 0, COUNT),
+            asked,
+            corrections=read.choice("corrections", CORRECTIONS),
+            widths=read.boolean("widths"),
+            **read_ranges(read, d),
+        )
+        place = np.cumsum(inputs.varies) - 1
+        if asked is None:
+            return made
+        return replace(made, candidates=tuple(int(place[j]) for j in asked if inputs.varies[j]))
+
+    def log_choices(self, posterior: Posterior) -> float:
+        n_coordinates = posterior.center.shape[1]
+        dims = (posterior.column_weight > 0).sum(axis=1)
+        return float(sum(self.price(int(one), n_coordinates) for one in dims))
