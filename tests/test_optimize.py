@@ -16,7 +16,7 @@ from motlm.optimize import lbfgs
 from motlm.posterior import FIELDS, Packing, Posterior, Prior
 from motlm.reproduction import nadam, paper_draw
 from motlm.rows import Rows, distinct_rows, held_out
-from motlm.search import SOLVERS
+from motlm.running import SOLVERS
 from motlm.starts import one_model, place_at_rows
 
 FREE = ("radius_shape", "radius_rate", "coef", "coef_scale", "intercept", "intercept_scale")

@@ -59,6 +59,7 @@ LINE = [
     "watch",
     "strengths",
     "warmup",
+    "running",
     "search",
     "overlap",
     "routine",

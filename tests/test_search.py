@@ -275,13 +275,13 @@ def test_large_tables_are_screened_by_some_of_their_rows(rng: np.random.Generato
     rows = ringed(rng, 10_000)
     search = searching(rows)
     whole = search.objective(1, 2.0)
-    part = search._reduce_rows(whole)
+    part = search.reduce_rows(whole)
     assert len(part.rows) == 4096
     assert part.inverse_temperature * part.total_weight == pytest.approx(
         whole.inverse_temperature * whole.total_weight
     )
     assert part.rows.coordinates is part.rows.features
-    assert search._reduce_rows(part) is part
+    assert search.reduce_rows(part) is part
 
 
 def test_catoni_bound_is_one_and_grows() -> None:
@@ -733,7 +733,7 @@ def test_after_an_interrupt_no_process_is_used(
 
         return run
 
-    monkeypatch.setattr("motlm.search.Parallel", interrupted)
+    monkeypatch.setattr("motlm.running.Parallel", interrupted)
     search = searching(ringed(rng), n_jobs=2)
     begin = [place_at_rows(search.objective(1, 2.0), 1, False, rng) for _ in range(3)]
     with parallel_config("loky"):

@@ -27,7 +27,7 @@ from .limits import (
 )
 from .overlap import OVERLAPS
 from .posterior import Prior
-from .search import SOLVERS
+from .running import SOLVERS
 from .targets import Continuous, Target
 from .units import Units
 

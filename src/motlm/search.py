@@ -14,27 +14,21 @@ Four ways to a mixture of n localities, each of which finds minima that the othe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import get_active_backend
-from threadpoolctl import threadpool_limits
 
 from . import starts
-from ._typing import Array
 from .bounds import catoni
 from .objective import Objective
-from .optimize import NATS, Solution, Solver, eliminates, lbfgs, solution_at, value_at
+from .optimize import NATS, Solution, eliminates
 from .posterior import Posterior
-from .reproduction import nadam, paper_draw
-from .rows import Rows
+from .reproduction import paper_draw
+from .running import SHORT, Runner
 from .strengths import strengths, weakest
-from .watch import Deadline, Watch
 
-__all__ = ["SOLVERS", "Search", "catoni_bound"]
+__all__ = ["Search", "catoni_bound"]
 
 # this and what follows: tuned on the training objectives of the paper's sets
 _DRAWN = 16  # starts drawn for each that is polished
@@ -46,7 +40,6 @@ _BALLS = 3  # that are looked at for each that is polished
 # and 35 with them
 _STEPS_FIRST = 5
 _SOFTER = 0.5  # the other lambda at which minima are looked for
-_SHORT = 0.2  # cost of a short polish in a long one's, for the progress bar
 
 
 class _Effort(NamedTuple):
@@ -62,22 +55,13 @@ class _Effort(NamedTuple):
 _BALLS_EFFORT = _Effort(12, 5, 2, 2, 4)
 # in a few columns evaluations are cheap, and there are more minima
 _COLUMNS_EFFORT = _Effort(25, 12, 3, 4, 8)
-_SHIFTS = 12  # moves of centers to rows nearby, at most
-_SCREENED_ROWS = 4096  # rows on which starts are compared; the rows come in random order
-# relative decrease at which a search along the way stops; tuned: within half a percent of the end,
-# in 80 steps
-_LOOSE = 1e-3
+_VARIED = 12  # moves to other columns or rows, at most
 # relative gap from which two objectives, found by searches along the way, are of different minima
 _DIFFERENT = 0.003
 
-_Given = TypeVar("_Given")
-_Made = TypeVar("_Made")
 
-SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nadam": nadam}
-
-
-@dataclass
-class Search:
+@dataclass(kw_only=True)
+class Search(Runner):
     """A search over the rows of one problem. What it finds is the same for any n_jobs.
 
     Parameters
@@ -125,24 +109,19 @@ class Search:
     """
 
     objective: Callable[[int, float], Objective]  # of (n_localities, inverse_temperature)
-    free: tuple[str, ...]
     unit_scale: bool
-    solver: str
     n_starts: int
-    max_iter: int
-    tol: float | None
-    n_jobs: int | None
-    watch: Watch
     # whether localities are alike and their centers free, so that balls may be added and exchanged
     grows: bool
-    # what was found, and on which rows
-    _known: dict[tuple[int, int, float], tuple[Rows, Solution]] = field(default_factory=dict)
-    _parts: dict[int, tuple[Rows, Rows]] = field(default_factory=dict)  # some of the rows, of each
 
     @property
     def _effort(self) -> _Effort:
-        laid = self.objective(0, 1.0).geometry.layout(0, 0) is not None
-        return _COLUMNS_EFFORT if laid and self.grows else _BALLS_EFFORT
+        return _COLUMNS_EFFORT if self._in_columns else _BALLS_EFFORT
+
+    @property
+    def _in_columns(self) -> bool:
+        """Whether localities may look at some of the columns."""
+        return self.grows and self.objective(0, 1.0).geometry.layout(0, 0) is not None
 
     # -- ways to a mixture -------------------------------------------------------------------------
 
@@ -166,26 +145,30 @@ class Search:
         begin: list[Posterior] = []
         if self._places(n, fewer):
             drawn = self._draw(objective, n, rng)
-            begin += self._lowest(
-                objective, self._polish_briefly(self._reduce_rows(objective), drawn, self.n_starts)
+            begin += self.lowest(
+                objective, self._polish_briefly(self.reduce_rows(objective), drawn, self.n_starts)
             )[: self._effort.followed]
         if (
             self.grows and fewer
         ):  # each way keeps its best: after a few steps they are not yet comparable
             # on the first ball all others are built
             count = self.n_starts * (2 if n == 1 else 1)
-            begin += self._lowest(
+            begin += self.lowest(
                 objective, self._grow(fewer[0].posterior, inverse_temperature, rng, count)
             )[: self._effort.followed]
+            if self._in_columns:  # the best of n - 1 may look at columns that lead nowhere
+                for other in fewer[1:]:
+                    grown = self._grow(other.posterior, inverse_temperature, rng, _half(count))
+                    begin += self.lowest(objective, grown)[:1]
             if n > 2 and not self.watch.over():
-                begin += self._lowest(
+                begin += self.lowest(
                     objective, self._split(fewer[0].posterior, inverse_temperature, rng)
                 )[:1]
         begin += self._from_free(objective, n, rng, fewer)
         found = self._rank(self.polish(objective, begin))
         if self.grows:
             found = self._exchange(found, inverse_temperature, rng)
-            found = self._shift(found, inverse_temperature, rng)
+            found = self._vary(found, inverse_temperature, rng)
         self.watch.report(f"n = {n}, lambda' = {inverse_temperature:g}", found[0].objective)
         return found
 
@@ -206,7 +189,7 @@ class Search:
         found = self.explore(n, inverse_temperature, rng, fewer)
         if not self.grows or self.watch.over():
             return found, []
-        fewer_starts = replace(self, n_starts=(self.n_starts + 1) // 2)
+        fewer_starts = replace(self, n_starts=_half(self.n_starts))
         below = fewer_starts.explore(n, _SOFTER * inverse_temperature, rng, softer)
         if n == 0 or self.watch.over():
             return found, below
@@ -234,7 +217,7 @@ class Search:
                 self.objective(n - 1, loosest), [leaders[0].posterior.keep(sorted(order[1:]))]
             )
             objective = self.objective(n, loosest)
-            grown = self._lowest(
+            grown = self.lowest(
                 objective, self._grow(fewer.posterior, loosest, rng, self.n_starts)
             )[:1]
             for temperature, more in self._follow(
@@ -275,89 +258,11 @@ class Search:
             posterior = posterior.keep(sorted(order[1:]))
         while posterior.n_localities < n:
             objective = self.objective(posterior.n_localities + 1, inverse_temperature)
-            grown = self._lowest(
+            grown = self.lowest(
                 objective, self._grow(posterior, inverse_temperature, rng, self.n_starts)
             )
             posterior = self.polish(objective, grown[:1])[0].posterior
         return self.polish(self.objective(n, inverse_temperature), [posterior])
-
-    def polish(
-        self,
-        objective: Objective,
-        begin: Sequence[Posterior],
-        tol: float | None = _LOOSE,
-        max_iter: int | None = None,
-    ) -> list[Solution]:
-        """Where each search ends, in the order of the starts. When time is over at least the first
-        start comes back.
-        """
-        if self.tol is not None or self.solver != "lbfgs":
-            tol = self.tol
-        if tol == _LOOSE:
-            objective = _coarse(objective)
-        options = {"max_iter": self.max_iter if max_iter is None else max_iter, "tol": tol}
-        step = 1.0 if max_iter is None else _SHORT
-        known = self._known.get((id(begin[0]), id(objective.rows), objective.inverse_temperature))
-        if known is not None and self.watch.over():
-            return [_reckon(objective, known[1])]
-        solver, jobs = SOLVERS[self.solver], effective_n_jobs(self.n_jobs)
-        if objective.many and self.solver == "lbfgs":  # the threads share the rows
-            options["n_threads"], jobs = jobs, 1
-
-        def search(start: Posterior) -> Solution:
-            found = solver(objective, start, self.free, stop=self.watch.over, **options)
-            self.watch.advance(step)
-            return found
-
-        found: list[Solution] = []
-        if jobs == 1 or len(begin) == 1 or self.watch.over():
-            for start in begin:
-                if found and self.watch.over():
-                    break
-                found.append(search(start))
-        elif shares_memory():
-            found = self._in_threads(search, begin)
-        else:
-            found = self._elsewhere(objective, begin, options)
-            self.watch.advance(len(begin) * step)
-        for one in found:
-            key = (id(one.posterior), id(objective.rows), one.inverse_temperature)
-            self._known[key] = objective.rows, one  # both are held, and so are their identities
-        return found
-
-    def _in_threads(
-        self, function: Callable[[_Given], _Made], given: Sequence[_Given]
-    ) -> list[_Made]:
-        """What a function makes of each, in their order. It holds no lock of Python's for long."""
-        jobs = min(effective_n_jobs(self.n_jobs), len(given))
-        if jobs <= 1 or not shares_memory():
-            return [function(one) for one in given]
-        with ThreadPoolExecutor(jobs) as executor:
-            return list(executor.map(function, given))
-
-    def _elsewhere(
-        self, objective: Objective, begin: Sequence[Posterior], options: dict[str, Any]
-    ) -> list[Solution]:
-        """Searches by the processes or machines that the user has told joblib of."""
-        solver, already = SOLVERS[self.solver], self.watch.interrupted
-        self.watch.raising = True
-        try:
-            tasks = (
-                delayed(_run_solver)(
-                    solver, objective, start, self.free, options, self.watch.deadline
-                )
-                for start in begin
-            )
-            found = list(Parallel(n_jobs=self.n_jobs)(tasks))
-            self.watch.over()  # notes whether the others were stopped
-        except KeyboardInterrupt:
-            if already:
-                raise
-            self.watch.interrupted = True
-            found = [solver(objective, begin[0], self.free, stop=self.watch.over, **options)]
-        finally:
-            self.watch.raising = False
-        return found
 
     def cost(self, n: int, n_temperatures: int) -> float:
         """About how many searches to the end `explore` and `along` are worth; a short one counts a
@@ -371,7 +276,7 @@ class Search:
         ways = self._places(n, [None] * grown) + grown + (grown and n > 2)
         exchanges = self._effort.exchanges if self.grows and n > 1 else 0
         looks = 1.5 if self.grows else 1.0  # at two lambdas, from half as many starts at the other
-        short = _SHORT * (1 + _BALLS if self.objective(0, 1.0).loss.scores else 1)
+        short = SHORT * (1 + _BALLS if self.objective(0, 1.0).loss.scores else 1)
         return (
             looks
             * (
@@ -392,7 +297,7 @@ class Search:
 
     def _draw(self, objective: Objective, n: int, rng: np.random.Generator) -> list[Posterior]:
         """Mixtures placed at random rows, as many as time allows."""
-        reduced = self._reduce_rows(objective)
+        reduced = self.reduce_rows(objective)
         drawn: list[Posterior] = []
         for _ in range(_DRAWN * self.n_starts):
             if drawn and self.watch.over():
@@ -400,40 +305,15 @@ class Search:
             drawn.append(starts.place_at_rows(reduced, n, self.unit_scale, rng, self.watch.over))
         return drawn
 
-    def _reduce_rows(self, objective: Objective) -> Objective:
-        """The objective on some of the rows, with the same lambda."""
-        rows = objective.rows
-        if len(rows) <= _SCREENED_ROWS:
-            return objective
-        if id(rows) not in self._parts:
-            part = rows.part(slice(0, _SCREENED_ROWS)).astype(np.float64)
-            self._parts[id(rows)] = rows, part
-        _, part = self._parts[id(rows)]
-        ratio = objective.total_weight / float(part.weight.sum())
-        return replace(
-            objective, rows=part, inverse_temperature=objective.inverse_temperature * ratio
-        )
-
-    def _lowest(self, objective: Objective, begin: Sequence[Posterior]) -> list[Posterior]:
-        """The starts by their objective, lowest first; when time is over, those that were looked
-        at.
-        """
-        if len(begin) < 2 or self.watch.over():
-            return list(begin[:1])
-        value = value_at(_coarse(objective), begin[0], self.free, self.watch.over)
-        values: Array = np.array(self._in_threads(value, begin))
-        order = np.argsort(values, kind="stable")
-        return [begin[i] for i in order if np.isfinite(values[i])] or list(begin[:1])
-
     def _polish_briefly(
         self, objective: Objective, begin: Sequence[Posterior], count: int
     ) -> list[Posterior]:
         """The best of these starts after a few steps."""
-        lowest = self._lowest(objective, begin)
+        lowest = self.lowest(objective, begin)
         if objective.loss.scores or begin[0].layout is not None:
             first = min(_STEPS_FIRST, self.max_iter)
             tried = self.polish(objective, lowest[: _BALLS * count], max_iter=first)
-            lowest = self._lowest(objective, [one.posterior for one in tried])
+            lowest = self.lowest(objective, [one.posterior for one in tried])
         lowest = lowest[:count]
         steps = self._effort.closed if eliminates(objective, self.free) else self._effort.steps
         return [
@@ -446,16 +326,16 @@ class Search:
     ) -> list[Posterior]:
         """The mixture and one more ball, after a few steps, for each promising ball."""
         n = fewer.n_localities
-        before = self._reduce_rows(self.objective(n, inverse_temperature))
+        before = self.reduce_rows(self.objective(n, inverse_temperature))
         balls = starts.promising_balls(
-            before, fewer, 2 * _DRAWN * self.n_starts, rng, self.watch.over, self._in_threads
+            before, fewer, 2 * _DRAWN * self.n_starts, rng, self.watch.over, self.in_threads
         )
         begin = [
             starts.with_ball(fewer, ball, self.unit_scale)
             for ball in starts.diverse(before.geometry, balls, _BALLS * count)
         ]
         return self._polish_briefly(
-            self._reduce_rows(self.objective(n + 1, inverse_temperature)), begin, count
+            self.reduce_rows(self.objective(n + 1, inverse_temperature)), begin, count
         )
 
     def _split(
@@ -465,24 +345,24 @@ class Search:
         steps.
         """
         n = fewer.n_localities
-        lost = strengths(self._reduce_rows(self.objective(n, inverse_temperature)), fewer).lost
+        lost = strengths(self.reduce_rows(self.objective(n, inverse_temperature)), fewer).lost
         rest = fewer.keep([i for i in range(n) if i != int(np.argmax(lost))])
         begin, count = [rest], 3
         for size in (n - 1, n):
-            before = self._reduce_rows(self.objective(size, inverse_temperature))
+            before = self.reduce_rows(self.objective(size, inverse_temperature))
             begin = [
                 starts.with_ball(one, ball, self.unit_scale)
                 for one in begin
                 for ball in starts.diverse(
                     before.geometry,
                     starts.promising_balls(
-                        before, one, _DRAWN * self.n_starts, rng, self.watch.over, self._in_threads
+                        before, one, _DRAWN * self.n_starts, rng, self.watch.over, self.in_threads
                     ),
                     count,
                 )
             ]
         return self._polish_briefly(
-            self._reduce_rows(self.objective(n + 1, inverse_temperature)), begin, self.n_starts
+            self.reduce_rows(self.objective(n + 1, inverse_temperature)), begin, self.n_starts
         )
 
     def _exchange(
@@ -500,7 +380,7 @@ class Search:
                 if self.watch.over():
                     return found
                 rest = leader.posterior.keep([j for j in range(n) if j != i])
-                again = self._lowest(
+                again = self.lowest(
                     objective, self._grow(rest, inverse_temperature, rng, self.n_starts)
                 )[:1]
                 found = self._rank([*found, *self.polish(objective, again)])
@@ -530,23 +410,23 @@ class Search:
         found = search.explore(n, objective.inverse_temperature, rng, begin)
         return [geometry.adopt(one.posterior, objective.rows) for one in found]
 
-    def _shift(
+    def _vary(
         self, found: list[Solution], inverse_temperature: float, rng: np.random.Generator
     ) -> list[Solution]:
-        """The best mixture with its centers moved to other rows nearby, where they must be rows, as
-        long as that makes it better.
+        """The best mixture with one locality in other columns, or around another row where centers
+        must be rows, as long as that makes it better.
         """
         objective = self.objective(found[0].posterior.n_localities, inverse_temperature)
-        geometry: Any = objective.geometry
-        for _ in range(_SHIFTS if geometry.sought and not geometry.learned else 0):
-            leader, few = found[0], self._reduce_rows(objective)
-            near = geometry.shifts(leader.posterior, few.rows, rng)
+        few = self.reduce_rows(objective)
+        for _ in range(_VARIED):
+            leader = found[0]
+            near = objective.geometry.variants(leader.posterior, few.rows, rng)
             if not near or self.watch.over():
                 break
-            begin = self._lowest(objective, self._polish_briefly(few, near, self.n_starts))
+            begin = self.lowest(objective, self._polish_briefly(few, near, self.n_starts))
             begin = begin[: self._effort.followed]
             found = self._rank([*found, *self.polish(objective, begin)])
-            if not found[0].objective < leader.objective:
+            if not self._differ(leader, found[0]):
                 break
         return found
 
@@ -568,41 +448,8 @@ class Search:
         return kept
 
 
-def _coarse(objective: Objective) -> Objective:
-    """With memberships to six digits, which is enough along the way. Where rows are many the tables
-    cost next to nothing.
-    """
-    return objective if objective.many else replace(objective, fine=False)
-
-
-def _reckon(objective: Objective, found: Solution) -> Solution:
-    """What was found along the way, with its exact objective."""
-    if objective.many or not objective.fine:
-        return found
-    return solution_at(objective, found.posterior, found.n_iter, found.converged, found.message)
-
-
-def shares_memory() -> bool:
-    """Whether searches run on threads of this process: unless the user has told joblib of other
-    processes or machines.
-    """
-    backend, _ = get_active_backend(prefer="threads")
-    return bool(getattr(backend, "supports_sharedmem", False))
-
-
-def _run_solver(
-    solver: Callable[..., Solution],
-    objective: Objective,
-    start: Posterior,
-    free: Sequence[str],
-    options: dict[str, object],
-    deadline: Deadline,
-) -> Solution:
-    """One search in another process."""
-    with threadpool_limits(
-        limits=1, user_api="blas"
-    ):  # a block's products are small: more threads only wait for each other
-        return solver(objective, start, free, stop=deadline.over, **options)
+def _half(count: int) -> int:
+    return (count + 1) // 2
 
 
 def catoni_bound(

@@ -62,6 +62,7 @@ _ROUNDS, _SETTLED = 40, 1e-5  # of learning them beside closed forms; relative c
 # how fast the bound on the log loss of several classes leaves the softmax as variances grow; with
 # the best bound of each row rows far away count for nothing, and answers there are too sure
 _SPREAD = 0.1
+_TINY = 1e-300
 _NEAR = 1e-3  # scores so near to 0 that tanh is taken from its series
 
 
@@ -131,7 +132,9 @@ def losses_of(
             steep = (1.0 - small) / ((1.0 + small) * max(xi, _NEAR))  # tanh(xi / 2) / xi
             if xi < _NEAR:
                 steep = 0.5 - square / 24.0
-            value[j] = logarithm(1.0 + small) + 0.5 * (xi - y[j] * mean[j])
+            size = abs(mean[j])  # xi - |mean| without cancellation
+            beyond = variance[j] / max(xi + size, _TINY)
+            value[j] = logarithm(1.0 + small) + 0.5 * (beyond + size - y[j] * mean[j])
             by_mean[j] = 0.5 * (mean[j] * steep - y[j])
             by_variance[j] = 0.25 * steep
     elif loss == POISSON:

@@ -80,6 +80,13 @@ class Geometry(Protocol):
     def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
         """Fields of a locality around a row, of this radius. Only where centers are learned."""
 
+    def variants(
+        self, posterior: Posterior, rows: Rows, rng: np.random.Generator
+    ) -> list[Posterior]:
+        """The mixture with one locality changed by a step that no descent takes: another column, or
+        another row as its center.
+        """
+
     def unlike(self, one: Placed, other: Placed, distance: float) -> bool:
         """Whether two candidates lie further apart than that."""
 
@@ -179,6 +186,11 @@ class Unbound:
 
     def release(self) -> Any:
         return None
+
+    def variants(
+        self, posterior: Posterior, rows: Rows, rng: np.random.Generator
+    ) -> list[Posterior]:
+        return []
 
     def resume(self, before: Any, posterior: Posterior) -> Posterior:
         return posterior

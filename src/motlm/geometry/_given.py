@@ -130,7 +130,7 @@ class GivenCenters(Unbound):
 
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         placed: Placed = {"center": self._seen(self.points), "center_scale": np.zeros(n)}
-        layout = self._layout(rows.features.shape[1])
+        layout = self.own_layout(rows.features.shape[1])
         if layout is not None:
             placed["layout"] = layout
         if not self.measured:
@@ -141,7 +141,7 @@ class GivenCenters(Unbound):
         """Where distances are measured while it is learned: the columns that vary."""
         return columns if self.varies is None else columns[:, self.varies]
 
-    def _layout(self, n_features: int) -> Layout | None:
+    def own_layout(self, n_features: int) -> Layout | None:
         if self.corrections == "none" and self.weights is None:
             return None
         n = len(self.points)
@@ -170,7 +170,7 @@ class GivenCenters(Unbound):
             "radius_rate": posterior.radius_rate / mean_stretch,
         }
         if posterior.layout is not None:
-            moved["layout"] = self._layout(posterior.coef.shape[-1])
+            moved["layout"] = self.own_layout(posterior.coef.shape[-1])
         return moved
 
     def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
@@ -183,7 +183,7 @@ class GivenCenters(Unbound):
         return self.columns is None or bool(varies[list(self.columns)].any())
 
     def misfit(self, inputs: Inputs, posterior: Posterior) -> str:
-        layout, expected = posterior.layout, self._layout(posterior.coef.shape[-1])
+        layout, expected = posterior.layout, self.own_layout(posterior.coef.shape[-1])
         if layout is None or expected is None or not posterior.n_localities:  # None: frozen
             return ""
         found: Any = layout.column_weight

@@ -21,17 +21,28 @@ from ..rows import Rows
 from ._balls import LearnedBalls
 from ._common import (
     CORRECTIONS,
+    LARGEST_START,
     NONE,
+    SMALLEST_START,
     Geometry,
     Placed,
     distances_of,
     linear_scores,
     move_localities,
     placed_at,
+    radii,
+    rank,
     reach_of,
     read_ranges,
     weighted_loci,
 )
+
+_TRIED = 8  # other columns that a locality might look at
+# tuned on training objectives of ten of the paper's sets: share of localities that begin in as many
+# columns as they may have; a column that does not matter is left out more easily than one is found
+_WIDEST = 0.5
+_COMMON = 0.5  # share of mixtures that are placed with the same columns for all localities
+_SHARPEST = 100.0  # shape of the radius with which it does so first
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,12 +154,16 @@ class LearnedLocalities(LearnedBalls):
         columns, sizes = self.columns(width), self.sizes(width)
         weight = np.zeros((count, width))
         for one in weight:
-            one[rng.choice(columns, size=rng.choice(sizes), replace=False)] = 1.0
+            size = sizes[-1] if rng.random() < _WIDEST else rng.choice(sizes)
+            one[rng.choice(columns, size=size, replace=False)] = 1.0
         return weight
 
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
         placed, _ = super().place(rows, n, rng)
-        weight = self.draw(rows, n, rng)
+        if rng.random() < _COMMON:
+            weight = self.draw(rows, 1, rng).repeat(n, axis=0)
+        else:
+            weight = self.draw(rows, n, rng)
         placed["layout"] = Layout(weight, self.corrected(weight), self.pooled)
         return placed, distances_of(placed_at(placed, n), rows)
 
@@ -171,6 +186,47 @@ class LearnedLocalities(LearnedBalls):
         inside = found > 0
         found[inside] /= np.exp(np.log(found[inside]).mean())
         return found
+
+    def variants(
+        self, posterior: Posterior, rows: Rows, rng: np.random.Generator
+    ) -> list[Posterior]:
+        """The mixture with one locality that looks at other columns, for some of them."""
+        found = []
+        member = distances_of(posterior, rows) <= radii(self, posterior)[:, None]
+        for i in np.flatnonzero(member.any(axis=1)):
+            own = posterior.column_weight[i]
+            tried = (self.vary(own, rng) for _ in range(_TRIED))
+            others = {tuple(one > 0): one for one in tried}
+            others.pop(tuple(own > 0), None)
+            found += [
+                self._look_at(posterior, int(i), weight, rows, member[i])
+                for weight in others.values()
+            ]
+        return found
+
+    def _look_at(
+        self, posterior: Posterior, i: int, weight: Array, rows: Rows, inside: Booleans
+    ) -> Posterior:
+        """The mixture with locality i in other columns, around the middle of its rows, and about as
+        many rows in it.
+        """
+        layout = posterior.layout
+        assert layout is not None
+        added = (weight > 0) & (posterior.column_weight[i] == 0)
+        middle = np.average(rows.coordinates[inside], axis=0, weights=rows.weight[inside])
+        one = np.where(added, middle, posterior.center[i]) * (weight > 0)
+        weights, center = layout.column_weight.copy(), posterior.center.copy()
+        weights[i], center[i] = weight, one
+        layout = replace(layout, column_weight=weights, corrected=self.corrected(weights))
+        moved = replace(posterior, center=center, layout=layout)
+        far = rank(distances_of(moved, rows)[i], float(inside.mean()))
+        shape, rate = posterior.radius_shape.copy(), posterior.radius_rate.copy()
+        shape[i] = min(shape[i], _SHARPEST)
+        rate[i] = shape[i] / min(max(far, SMALLEST_START), LARGEST_START)
+        coef = posterior.coef.copy()
+        if self.pooled:
+            coef[i] = np.where(layout.corrected[i] > 0, coef[i], coef[-1])
+        return replace(moved, radius_shape=shape, radius_rate=rate, coef=coef)
 
     def layout(self, n_coordinates: int, n_features: int) -> Layout | None:
         return Layout(np.empty((0, n_coordinates)), np.empty((0, n_features)), self.pooled)

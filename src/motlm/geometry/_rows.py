@@ -84,9 +84,11 @@ class RowLocalities(LearnedLocalities):
     def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
         return super().candidate(rows, row, radius) | {"center_scale": np.asarray(0.0)}
 
-    def shifts(self, posterior: Posterior, rows: Rows, rng: np.random.Generator) -> list[Posterior]:
-        """The mixture with one of its centers at a row nearby, for some of them."""
-        found = []
+    def variants(
+        self, posterior: Posterior, rows: Rows, rng: np.random.Generator
+    ) -> list[Posterior]:
+        """With one of its centers at a row nearby, too."""
+        found = [self.adopt(one, rows) for one in super().variants(posterior, rows, rng)]
         for i, (center, weight) in enumerate(
             zip(posterior.center, posterior.column_weight, strict=True)
         ):
@@ -328,7 +330,9 @@ class RowCenters(GivenCenters):
         first, second = (int(each["layout"].column_weight[0].argmax()) for each in (one, other))
         return bool(self.between[first, second] > distance)
 
-    def shifts(self, posterior: Posterior, rows: Rows, rng: np.random.Generator) -> list[Posterior]:
+    def variants(
+        self, posterior: Posterior, rows: Rows, rng: np.random.Generator
+    ) -> list[Posterior]:
         """The mixture with one of its centers at a row nearby, for some of them."""
         found = []
         for i, weight in enumerate(posterior.column_weight):
@@ -386,7 +390,7 @@ class RowCenters(GivenCenters):
             offered=np.empty((0, 0)),
             between=np.empty((0, 0)),
         )
-        layout = made._layout(posterior.coef.shape[-1])
+        layout = made.own_layout(posterior.coef.shape[-1])
         rate = posterior.radius_rate / self.unit
         return made, replace(posterior, center=made.points, radius_rate=rate, layout=layout)
 
