@@ -15,7 +15,7 @@ LAYERS = {  # from the bottom to the top
     "numerics": "limits special lookup membership losses combinations divergence bounds",
     "rows and distributions": "frames units inputs rows sketches fingerprints posterior",
     "objective": "metrics regions geometry objective",
-    "search": "screening starts optimize reproduction watch strengths search",
+    "search": "screening starts optimize reproduction watch strengths running search",
     "fitted model": "overlap targets localities routine mixture corrections extents",
     "fit": "problem learning checks warmup fitting",
     "uses of a mixture": "certificates files exports",

@@ -463,7 +463,7 @@ def test_scores_are_not_much_below_those_of_free_centers(metric: str, shared_dat
             Estimator(2, inverse_temperature=1.0, n_starts=2, random_state=0, **more).fit(X, y)
             for more in ({}, {"centers": "rows", "metric": metric})
         )
-        slack = 0.04 if Estimator is LocalMixtureClassifier else 0.08  # R2 of a hundred rows
+        slack = 0.05 if Estimator is LocalMixtureClassifier else 0.08  # R2 of a hundred rows
         assert rows.score(X_test, y_test) > free.score(X_test, y_test) - slack
         if Estimator is LocalMixtureClassifier and metric == "euclidean":
             losses = [log_loss(y_test, one.predict_proba(X_test)) for one in (free, rows)]

@@ -122,7 +122,8 @@ class _Screen:
         variance = posterior.variances(posterior.norms2(rows.features))[-1]
         means, omega = locate(geometry, posterior, rows)
         target, mean = np.asarray(rows.target, float), np.asarray(means[-1], float)
-        outside = gates(omega)[0][-1] * rows.weight
+        # memberships from tables may exceed 1 by some 1e-6
+        outside = np.maximum(gates(omega)[0][-1], 0.0) * rows.weight
         push, curvature = loss.push(target, mean, variance)
         push = np.atleast_2d(push)
         own = loss.value_and_partials(target, mean, variance).value

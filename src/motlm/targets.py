@@ -715,12 +715,14 @@ class Rate:
         return found
 
     def scale_by(self, units: Units) -> Rate:
-        if not units.target_center > 0:
+        mean = units.target_center
+        if not SMALLEST_TARGET <= mean <= LARGEST_TARGET:
             raise InputError(
-                f"standardize has a target_center of {units.target_center:g}; the mean of a rate"
-                " must be positive."
+                f"the mean rate is {mean:g}; it must lie between {SMALLEST_TARGET:g} and"
+                f" {LARGEST_TARGET:g}.",
+                "Measure the target, or the target_center of standardize, in another unit.",
             )
-        return replace(self, center=float(np.log(units.target_center)))
+        return replace(self, center=float(np.log(mean)))
 
     def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Rate:
         return self

@@ -291,7 +291,8 @@ def _center_divergence(
     setup: Setup, fields: Fields, prior: Fields, partials: Fields, i: int
 ) -> float:
     """Of N(c, eps^2 / a), a the weights of the columns, from N(c0, s0^2) in each column that the
-    locality looks at; and, of the weights, that of a point from a standard normal prior on ln a.
+    locality looks at; and, of weights that are learned, that of a point from a standard normal
+    prior on ln a.
     """
     value, eps, s2 = 0.0, fields.center_scale[i], prior.center_scale[i] ** 2
     partials.center_scale[i] = 0.0
@@ -300,9 +301,10 @@ def _center_divergence(
         partials.center[i, j], partials.column_weight[i, j] = 0.0, 0.0
         if a == 0.0:
             continue
-        log_a = math.log(a)
-        value += 0.5 * log_a * log_a
-        partials.column_weight[i, j] = log_a / a
+        if setup.measured:  # not widths that are given
+            log_a = math.log(a)
+            value += 0.5 * log_a * log_a
+            partials.column_weight[i, j] = log_a / a
         if setup.learned:
             gap, ratio = fields.center[i, j] - prior.center[i, j], eps * eps / (a * s2)
             value += 0.5 * (ratio + gap * gap / s2 - 1.0 - math.log(ratio))
