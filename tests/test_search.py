@@ -272,11 +272,11 @@ def test_where_a_ball_has_died_minima_are_looked_for_at_the_largest_too(
 
 
 def test_large_tables_are_screened_by_some_of_their_rows(rng: np.random.Generator) -> None:
-    rows = ringed(rng, 10_000)
+    rows = ringed(rng, 40_000)
     search = searching(rows)
     whole = search.objective(1, 2.0)
     part = search.reduce_rows(whole)
-    assert len(part.rows) == 4096
+    assert len(part.rows) == 16384
     assert part.inverse_temperature * part.total_weight == pytest.approx(
         whole.inverse_temperature * whole.total_weight
     )
@@ -383,7 +383,9 @@ def test_validation_rows_choose_and_are_not_fitted() -> None:
     scores = {
         r.inverse_temperature: r.held_out_score for r in model.path_ if r.held_out_score is not None
     }
-    alike = [value for value, score in scores.items() if score > max(scores.values()) - 0.01]
+    alike = [
+        value for value, score in scores.items() if score > max(scores.values()) - 0.02
+    ]  # a standard error
     assert model.inverse_temperature_ == min(alike)  # the smallest of those that do best
     counted = sum(locality.n_rows for locality in model.localities_) + model.exterior_.n_rows
     assert 600 <= counted < 900

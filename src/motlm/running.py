@@ -23,7 +23,9 @@ from .watch import Deadline, Watch
 __all__ = ["SHORT", "SOLVERS", "Runner"]
 
 SHORT = 0.2  # cost of a short polish in a long one's, for the progress bar
-_SCREENED_ROWS = 4096  # rows on which starts are compared; the rows come in random order
+# rows on which starts are compared; the rows come in random order. With 4096 the best localities of
+# 130 000 policies, one in eight of which has a claim, are not found
+_SCREENED_ROWS = 16384
 # relative decrease at which a search along the way stops; tuned: within half a percent of the end,
 # in 80 steps
 _LOOSE = 1e-3

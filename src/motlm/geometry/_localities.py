@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -152,10 +153,12 @@ class LearnedLocalities(LearnedBalls):
         """Weights of columns of localities to begin with, (count, n_coordinates)."""
         width = rows.coordinates.shape[1]
         columns, sizes = self.columns(width), self.sizes(width)
+        size = rng.integers(sizes[0], sizes[-1] + 1, size=count)
+        # few columns in all: those that do not matter are left out later
+        size[rng.random(count) < (_WIDEST if len(columns) > sizes[-1] else 1.0)] = sizes[-1]
+        places = rng.random((count, len(columns))).argsort(axis=1).argsort(axis=1)
         weight = np.zeros((count, width))
-        for one in weight:
-            size = sizes[-1] if rng.random() < _WIDEST else rng.choice(sizes)
-            one[rng.choice(columns, size=size, replace=False)] = 1.0
+        weight[:, columns] = places < size[:, None]
         return weight
 
     def place(self, rows: Rows, n: int, rng: np.random.Generator) -> tuple[Placed, Array]:
@@ -170,21 +173,20 @@ class LearnedLocalities(LearnedBalls):
     def vary(self, weight: Array, rng: np.random.Generator) -> Array:
         """With a column less, one more, or another one; or with another width."""
         columns, sizes = self.columns(len(weight)), self.sizes(len(weight))
-        found, own = weight.copy(), np.flatnonzero(weight)
-        others = np.setdiff1d(columns, own)
+        found, own, others = weight.copy(), weight.nonzero()[0], columns[weight[columns] == 0]
         ways = ["width"] if self.widths and len(own) > 1 else []
         ways += ["less"] if len(own) - 1 in sizes else []
         ways += ["more"] if len(own) + 1 in sizes and len(others) else []
         ways += ["other"] if len(others) else []
-        way = rng.choice(ways) if ways else ""
+        way = ways[rng.integers(len(ways))] if ways else ""
         if way in ("less", "other"):
-            found[rng.choice(own)] = 0.0
+            found[own[rng.integers(len(own))]] = 0.0
         if way in ("more", "other"):
-            found[rng.choice(others)] = 1.0
+            found[others[rng.integers(len(others))]] = 1.0
         if way == "width":
-            found[rng.choice(own)] *= np.exp(rng.normal())
-        inside = found > 0
-        found[inside] /= np.exp(np.log(found[inside]).mean())
+            found[own[rng.integers(len(own))]] *= math.exp(rng.normal())
+        inside = found.nonzero()[0]
+        found[inside] /= math.exp(np.log(found[inside]).mean())
         return found
 
     def variants(
