@@ -871,8 +871,18 @@ def test_a_ball_around_all_rows_counts_for_one_ball_less() -> None:
     assert learning.choose([none, one, replace(better, enveloped=True)], None, 1.0) is one
 
 
+def test_a_few_columns_unless_all_are_significantly_better() -> None:
+    noise = np.random.default_rng(0).normal(size=100)
+    all_columns = replace(_outcome(1, 4.0, list(0.5 + 0.1 * noise), 0.5), variant=1)
+    close = _outcome(2, 4.0, list(0.505 + 0.1 * noise[::-1]), 0.495)
+    worse = _outcome(2, 4.0, list(0.8 + 0.1 * noise[::-1]), 0.2)
+    assert learning.choose([close, all_columns], np.ones(100), 0.0) is close
+    assert learning.choose([worse, all_columns], np.ones(100), 0.0) is all_columns
+    assert learning.choose([close, all_columns], None, 0.0) is all_columns
+
+
 def test_the_simplest_that_is_not_significantly_worse() -> None:
-    """Fewer localities first, then the lambda nearest to 1."""
+    """A few columns first, then fewer localities, then the lambda nearest to 1."""
     rng = np.random.default_rng(0)
     noise = rng.normal(size=100)
     weight = np.ones(100)
@@ -882,6 +892,8 @@ def test_the_simplest_that_is_not_significantly_worse() -> None:
     worse = _outcome(0, 1.0, list(0.8 + 0.1 * noise), -0.8)
     every = [best, close, nearer, worse]
     assert learning.choose_simplest(every, weight) is nearer
+    wide = replace(close, variant=1)  # in all columns
+    assert learning.choose_simplest([best, wide, worse], weight) is best
     assert learning.choose_simplest([best, worse], weight) is best
     assert learning.choose_simplest([best, replace(close, enveloped=True)], weight) is best
     assert learning.choose_simplest([replace(worse, enveloped=True)], weight).enveloped

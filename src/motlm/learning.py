@@ -64,16 +64,16 @@ class Outcome:
 
 def choose_simplest(outcomes: Sequence[Outcome], weight: Array) -> Outcome:
     """The simplest outcome that is not significantly worse on held-out rows than the best, by a
-    standard error of the paired difference: the fewest localities, and of these the lambda' nearest
-    to Bayes' rule, 1. A ball around all rows does the exterior's work: mixtures without one are
+    standard error of the paired difference: none, else localities in a few columns, the fewest, and
+    of these the lambda' nearest to Bayes' rule, 1. A ball around all rows does the exterior's work: mixtures without one are
     preferred.
     """
     outcomes = [outcome for outcome in outcomes if not outcome.enveloped] or list(outcomes)
 
     def order(outcome: Outcome) -> tuple[float, ...]:
         away = abs(np.log(outcome.solutions[0].inverse_temperature))
-        temperature = outcome.solutions[0].inverse_temperature
-        return outcome.n_localities, outcome.variant, away, temperature
+        temperature, n = outcome.solutions[0].inverse_temperature, outcome.n_localities
+        return min(n, 1), outcome.variant, n, away, temperature
 
     best = max(outcomes, key=lambda outcome: outcome.merit)
     alike = (one for one in sorted(outcomes, key=order) if _is_close(one, best, weight, 1.0))
@@ -97,7 +97,8 @@ def choose(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
     That is Breiman's rule of a standard error, paired: the difference of two models' losses on the
     same rows has a much smaller standard error than either loss. Where the best has a ball around
     all rows, that ball does the exterior's work: it is good evidence for one ball less, which is
-    then taken.
+    then taken. Localities in a few columns that are not significantly worse than those in all are
+    preferred: they are easier to read.
     """
     best = max(outcomes, key=lambda outcome: outcome.merit)
     fewer = [
@@ -112,6 +113,10 @@ def choose(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
         best = max(outcomes, key=lambda outcome: outcome.merit)
     if weight is None or len(weight) < 2:
         return best
+    few = [one for one in outcomes if one.variant < best.variant and not one.enveloped]
+    simpler = max(few, key=lambda outcome: outcome.merit, default=best)
+    if _is_close(simpler, best, weight, 1.0):
+        best = simpler
     alike = [
         outcome
         for outcome in outcomes
