@@ -65,8 +65,8 @@ class Outcome:
 def choose_simplest(outcomes: Sequence[Outcome], weight: Array) -> Outcome:
     """The simplest outcome that is not significantly worse on held-out rows than the best, by a
     standard error of the paired difference: none, else localities in a few columns, the fewest, and
-    of these the lambda' nearest to Bayes' rule, 1. A ball around all rows does the exterior's work: mixtures without one are
-    preferred.
+    of these the lambda' nearest to Bayes' rule, 1. A ball around all rows does the exterior's work:
+    mixtures without one are preferred.
     """
     outcomes = [outcome for outcome in outcomes if not outcome.enveloped] or list(outcomes)
 
