@@ -98,7 +98,7 @@ class Search(Runner):
     ...     return Objective(Squared(), LearnedBalls(), Prior(), rows, inverse_temperature)
     >>> with Watch(max_time=None, show=False) as watch:
     ...     search = Search(
-    ...         objective, free=free, unit_scale=False, solver="lbfgs", n_starts=1,
+    ...         objective=objective, free=free, unit_scale=False, solver="lbfgs", n_starts=1,
     ...         max_iter=200, tol=None, n_jobs=None,
     ...         watch=watch, grows=True,
     ...     )

@@ -41,7 +41,7 @@ from ._common import (
 _TRIED = 8  # other columns that a locality might look at
 # tuned on training objectives of ten of the paper's sets: share of localities that begin in as many
 # columns as they may have; a column that does not matter is left out more easily than one is found
-_WIDEST = 0.5
+_WIDEST, _WIDEST_OF_FEW = 0.5, 0.8  # the latter where there are no more candidates than that
 _COMMON = 0.5  # share of mixtures that are placed with the same columns for all localities
 _SHARPEST = 100.0  # shape of the radius with which it does so first
 
@@ -154,8 +154,8 @@ class LearnedLocalities(LearnedBalls):
         width = rows.coordinates.shape[1]
         columns, sizes = self.columns(width), self.sizes(width)
         size = rng.integers(sizes[0], sizes[-1] + 1, size=count)
-        # few columns in all: those that do not matter are left out later
-        size[rng.random(count) < (_WIDEST if len(columns) > sizes[-1] else 1.0)] = sizes[-1]
+        wide = _WIDEST if len(columns) > sizes[-1] else _WIDEST_OF_FEW
+        size[rng.random(count) < wide] = sizes[-1]
         places = rng.random((count, len(columns))).argsort(axis=1).argsort(axis=1)
         weight = np.zeros((count, width))
         weight[:, columns] = places < size[:, None]
