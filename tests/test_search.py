@@ -892,6 +892,8 @@ def test_the_simplest_that_is_not_significantly_worse() -> None:
     worse = _outcome(0, 1.0, list(0.8 + 0.1 * noise), -0.8)
     every = [best, close, nearer, worse]
     assert learning.choose_simplest(every, weight) is nearer
+    far = _outcome(1, 8.0, list(0.5 + 0.1 * noise), -0.5)  # as good as the best, far from 1
+    assert learning.choose_simplest([best, far, nearer], weight) is nearer
     wide = replace(close, variant=1)  # in all columns
     assert learning.choose_simplest([best, wide, worse], weight) is best
     assert learning.choose_simplest([best, worse], weight) is best

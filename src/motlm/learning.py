@@ -61,12 +61,17 @@ class Outcome:
     def n_localities(self) -> int:
         return self.solutions[0].posterior.n_localities
 
+    @property
+    def kind(self) -> tuple[int, int]:
+        """What a reader sees of it: how many localities of which geometry."""
+        return self.n_localities, self.variant
+
 
 def choose_simplest(outcomes: Sequence[Outcome], weight: Array) -> Outcome:
     """The simplest outcome that is not significantly worse on held-out rows than the best, by a
-    standard error of the paired difference: none, else localities in a few columns, the fewest, and
-    of these the lambda' nearest to Bayes' rule, 1. A ball around all rows does the exterior's work:
-    mixtures without one are preferred.
+    standard error of the paired difference: none, else localities in a few columns, the fewest. Of
+    these, by the same rule, the lambda' nearest to Bayes' rule, 1. A ball around all rows does the
+    exterior's work: mixtures without one are preferred.
     """
     outcomes = [outcome for outcome in outcomes if not outcome.enveloped] or list(outcomes)
 
@@ -75,9 +80,12 @@ def choose_simplest(outcomes: Sequence[Outcome], weight: Array) -> Outcome:
         temperature, n = outcome.solutions[0].inverse_temperature, outcome.n_localities
         return min(n, 1), outcome.variant, n, away, temperature
 
+    ordered = sorted(outcomes, key=order)
     best = max(outcomes, key=lambda outcome: outcome.merit)
-    alike = (one for one in sorted(outcomes, key=order) if _is_close(one, best, weight, 1.0))
-    return next(alike, best)
+    kind = next((one.kind for one in ordered if _is_close(one, best, weight, 1.0)), best.kind)
+    same = [one for one in ordered if one.kind == kind]
+    leader = max(same, key=lambda outcome: outcome.merit)
+    return next((one for one in same if _is_close(one, leader, weight, 1.0)), leader)
 
 
 def _is_close(outcome: Outcome, best: Outcome, weight: Array, standard_errors: float) -> bool:
@@ -117,11 +125,7 @@ def choose(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: f
     simpler = max(few, key=lambda outcome: outcome.merit, default=best)
     if _is_close(simpler, best, weight, 1.0):
         best = simpler
-    alike = [
-        outcome
-        for outcome in outcomes
-        if (outcome.n_localities, outcome.variant) == (best.n_localities, best.variant)
-    ]
+    alike = [outcome for outcome in outcomes if outcome.kind == best.kind]
     for outcome in sorted(alike, key=lambda outcome: outcome.solutions[0].inverse_temperature):
         if _is_close(outcome, best, weight, standard_errors):
             return outcome
