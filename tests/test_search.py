@@ -888,7 +888,7 @@ def test_the_simplest_that_is_not_significantly_worse() -> None:
     weight = np.ones(100)
     best = _outcome(2, 4.0, list(0.5 + 0.1 * noise), -0.5)
     close = _outcome(1, 4.0, list(0.505 + 0.1 * noise[::-1]), -0.505)
-    nearer = _outcome(1, 2.0, list(0.507 + 0.1 * noise[::-1]), -0.507)
+    nearer = _outcome(1, 2.0, list(0.507 + 0.1 * np.roll(noise, 7)), -0.507)
     worse = _outcome(0, 1.0, list(0.8 + 0.1 * noise), -0.8)
     every = [best, close, nearer, worse]
     assert learning.choose_simplest(every, weight) is nearer
