@@ -44,6 +44,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "warm_start": (True, False),
     "centers": ("free", "rows"),
     "corrections": ("auto", "own", "all", "none"),
+    "local_models": ("auto", "linear", "additive"),
     "standardize": (True, False),
 }
 
@@ -63,6 +64,7 @@ class Settings:
     locality_columns: Any = None
     locality_widths: Any = "learned"
     corrections: Any = "auto"
+    local_models: Any = "auto"
     inverse_temperature: Any = "auto"
     select: Any = "held-out"
     validation_fraction: Any = 0.2
@@ -206,6 +208,18 @@ class Settings:
         if self.corrections != "auto":
             return str(self.corrections)
         return "none" if self._is_paper(target) else "own"
+
+    def models_of(self, target: Target) -> tuple[str, ...]:
+        """The kinds of models to choose from; the paper's loss and its settings have linear ones."""
+        if self.local_models != "auto":
+            if self.local_models == "additive" and self._is_paper(target):
+                raise InputError(
+                    "local_models='additive' is not for the paper's setting, loss='zero-one' or"
+                    " solver='nadam'.",
+                    "Use another loss, or local_models='linear'.",
+                )
+            return (str(self.local_models),)
+        return ("linear",) if self._is_paper(target) else ("linear", "additive")
 
     def features_of(self, target: Target) -> Any:
         """ "auto" is "ball" for the paper's loss and its settings."""

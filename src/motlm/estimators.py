@@ -55,6 +55,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         locality_columns: Any = None,
         locality_widths: Any = "learned",
         corrections: str = "auto",
+        local_models: str = "auto",
         inverse_temperature: Any = "auto",
         select: str = "held-out",
         validation_fraction: float = 0.2,
@@ -81,6 +82,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         self.locality_columns = locality_columns
         self.locality_widths = locality_widths
         self.corrections = corrections
+        self.local_models = local_models
         self.inverse_temperature = inverse_temperature
         self.select = select
         self.validation_fraction = validation_fraction
@@ -546,6 +548,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         locality_columns: Any = None,
         locality_widths: Any = "learned",
         corrections: str = "auto",
+        local_models: str = "auto",
         inverse_temperature: Any = "auto",
         select: str = "held-out",
         validation_fraction: float = 0.2,
@@ -577,6 +580,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
             locality_columns=locality_columns,
             locality_widths=locality_widths,
             corrections=corrections,
+            local_models=local_models,
             inverse_temperature=inverse_temperature,
             select=select,
             validation_fraction=validation_fraction,
@@ -765,6 +769,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         locality_columns: Any = None,
         locality_widths: Any = "learned",
         corrections: str = "auto",
+        local_models: str = "auto",
         inverse_temperature: Any = "auto",
         select: str = "held-out",
         validation_fraction: float = 0.2,
@@ -794,6 +799,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
             locality_columns=locality_columns,
             locality_widths=locality_widths,
             corrections=corrections,
+            local_models=local_models,
             inverse_temperature=inverse_temperature,
             select=select,
             validation_fraction=validation_fraction,

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from ._renamed import user_level
 from ._typing import AnyArray, Array, Booleans
+from .bends import Bends, find_bends
 from .checks import Settings, check_units, check_weights, class_weights
 from .combinations import COMBINATIONS
 from .errors import (
@@ -125,7 +126,11 @@ def fit_mixture(
         free_scale=settings.coef_scale == "free",
         room=room,
     )
-    recipes = [replace(recipe, geometry=one) for one in geometries]
+    recipes = [
+        replace(recipe, geometry=one, bends=bends)
+        for bends in _bends(settings.models_of(target), reading.columns, rows, varies)
+        for one in geometries
+    ]
     wholes = [one.problem(rows) for one in recipes]
     whole, resumed = wholes[0], None
     if before is not None:
@@ -155,6 +160,18 @@ def fit_mixture(
     _warn_of_end(found, sizes, watch, rows, settings)
     fingerprint = _fingerprint(table, validation, before if resumed is not None else None)
     return _keep(found, table, settings, fingerprint, room, learning)
+
+
+def _bends(
+    kinds: tuple[str, ...], columns: Columns, rows: Table, varies: Booleans
+) -> list[Bends | None]:
+    """By which models of these kinds bend; None for linear ones, and where no column can."""
+    numbers = np.zeros(len(varies), dtype=bool)
+    for group in columns.groups:
+        numbers[group.columns] = group.levels is None
+    bends = find_bends(rows.X, rows.weight, numbers & varies) if "additive" in kinds else None
+    found = [None if kind == "linear" else bends for kind in kinds]
+    return found if bends is not None else [None]
 
 
 def _looking(geometries: list[Any], varies: Booleans, named: bool) -> list[Geometry]:

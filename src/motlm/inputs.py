@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from ._renamed import user_level
 from ._typing import AnyArray, Array, Booleans
+from .bends import Bends
 from .errors import (
     IdentifierWarning,
     InputError,
@@ -345,6 +346,7 @@ class Inputs:
     units: Units  # of the columns; the target's part stays at its default
     varies: Booleans  # (n_encoded,), whether a column is not constant among the training rows
     typical: Array  # (n_encoded,), the average training row, in the user's units
+    bends: Bends | None = None  # by which models bend; None: they are straight
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields alone: what was derived from them is derived again."""
@@ -413,9 +415,34 @@ class Inputs:
         scale = self.units.inverse_scale * self.varies
         return replace(self.units, inverse_scale=scale).standardize(encoded)
 
-    def features(self, Z: Array) -> Array:
-        """What the models see of standardized rows."""
+    @property
+    def n_features(self) -> int:
+        """That the models see: the columns that vary, and ramps."""
+        return int(self.varies.sum()) + self.n_ramps
+
+    @property
+    def n_ramps(self) -> int:
+        return 0 if self.bends is None else len(self.bends)
+
+    def coordinates(self, Z: Array) -> Array:
+        """Where standardized rows lie: their columns that vary."""
         return Z if self.varies.all() else np.ascontiguousarray(Z[:, self.varies])
+
+    def features(self, encoded: Array, coordinates: Array) -> Array:
+        """What the models see of rows: their coordinates, and ramps."""
+        if self.bends is None:
+            return coordinates
+        ramps = self.bends.values(encoded).astype(coordinates.dtype, copy=False)
+        return np.concatenate([coordinates, ramps], axis=1)
+
+    def by_column(self, parts: Array) -> Array:
+        """(.., n_encoded): parts of the features added up for each encoded column."""
+        found = np.zeros((*parts.shape[:-1], len(self.varies)))
+        n = int(self.varies.sum())
+        found[..., self.varies] = parts[..., :n]
+        for one, own in self.bends.parts() if self.bends is not None else ():
+            found[..., one.column] += parts[..., n:][..., own].sum(axis=-1)
+        return found
 
     def contributions(self, parts: Array) -> Array:
         """(n_rows, n_columns): parts of the encoded columns added up for each of the user's."""
@@ -432,6 +459,7 @@ class Inputs:
             "center": self.units.center,
             "inverse_scale": self.units.inverse_scale,
             "varies": self.varies,
+            **({} if self.bends is None else {"bends": self.bends.content()}),
         }
 
 

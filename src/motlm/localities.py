@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Booleans
+from .bends import interpolate
 from .errors import InputError, InputTypeError
 from .inputs import Inputs
 from .regions import is_indicator, join_words
 
-__all__ = ["Exterior", "LocalModel", "Locality", "factor_units"]
+__all__ = ["Exterior", "LocalModel", "Locality", "Shape", "factor_units"]
 
 _PLACES = 3  # columns of a place that are named
 
@@ -41,8 +42,36 @@ class Exterior:
 
 
 @dataclass(frozen=True, eq=False)
+class Shape:
+    """How a model of a column bends: lines between the values at the knots, which are added to coef
+    * column; beyond the knots it is straight.
+
+    Attributes
+    ----------
+    column : int
+        The encoded column.
+    knots : ndarray, (n_knots,)
+        Increasing, in the user's units.
+    values : ndarray, (n_knots,)
+        Of several classes (n_classes, n_knots).
+    scale : ndarray, (n_knots,)
+        Posterior standard deviation of the values.
+    """
+
+    column: int
+    knots: Array
+    values: Array
+    scale: Array
+
+    def at(self, x: Array) -> Array:
+        """(n,): what is added for these numbers of the column; of one class."""
+        return interpolate(self.knots, self.values[:, None], np.asarray(x, dtype=float))[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
 class LocalModel:
-    """A linear model in the user's units: score or prediction = intercept + sum of coef * column.
+    """A linear or additive model in the user's units: score or prediction = intercept + sum of coef
+    * column, and for columns that bend what their `shapes` add.
 
     Of a model of rates that sum is the logarithm of the rate, and people read its exponential: a
     base times a factor for each column.
@@ -68,6 +97,8 @@ class LocalModel:
         else.
     exterior : Exterior or None
         The exterior model, if this one is a correction of it: see `correction`.
+    shapes : tuple of Shape
+        Of the columns that bend; empty for a linear model.
 
     Examples
     --------
@@ -93,6 +124,7 @@ class LocalModel:
     step: Array | None = field(default=None, kw_only=True)  # (n_columns,); 0: a level, there or not
     classes: tuple[Any, ...] = field(default=(), kw_only=True)  # of several scores
     exterior: Exterior | None = field(default=None, kw_only=True, repr=False)
+    shapes: tuple[Shape, ...] = field(default=(), kw_only=True, repr=False)
 
     def of_class(self, label: Any) -> LocalModel:
         """The model of the score of one of several classes.
@@ -129,6 +161,7 @@ class LocalModel:
             intercept=float(self.intercept[k]),
             classes=(),
             exterior=exterior,
+            shapes=tuple(replace(one, values=one.values[k]) for one in self.shapes),
         )
 
     @property

@@ -22,13 +22,13 @@ from .fingerprints import Fingerprint
 from .geometry import Geometry, Locus
 from .inputs import Inputs
 from .limits import power_of_two
-from .localities import Exterior, Locality, LocalModel, factor_units
+from .localities import Exterior, Locality, LocalModel, Shape, factor_units
 from .lookup import Table, memberships
 from .objective import BLOCK
 from .optimize import Record
 from .overlap import Overlap, apply_to, contain
 from .posterior import Posterior, Prior
-from .routine import Routine
+from .routine import Curve, Routine
 from .rows import Rows
 from .targets import Target
 
@@ -190,14 +190,15 @@ class Mixture:
         inverse = units.inverse_scale[counted]
         slope, coef = np.zeros(d), np.zeros((*posterior.coef.shape[:-1], d))
         slope[counted] = inverse * target.scale
-        coef[..., counted] = posterior.coef[..., counted[inputs.varies]] * slope[counted]
+        seen = np.flatnonzero(counted[inputs.varies])
+        coef[..., counted] = posterior.coef[..., seen] * slope[counted]
         more: dict[str, Any] = factor_units(inputs) if target.describe().link == "log" else {}
         if coef.ndim > 2:
             more = {"classes": tuple(np.asarray(target.classes).tolist())}
 
         rho, sigma = posterior.deviations
         spread = np.zeros((n + 1, d))
-        spread[:, counted] = rho[:, counted[inputs.varies]] * slope[counted]
+        spread[:, counted] = rho[:, seen] * slope[counted]
 
         def model(i: int) -> dict[str, Any]:
             lever = _norm(spread[i] * units.center)
@@ -210,6 +211,7 @@ class Mixture:
                 "intercept": _fix(intercept) if np.ndim(intercept) else float(intercept),
                 "intercept_scale": float(np.hypot(sigma[i] * target.scale, lever)),
                 "n_rows": self.provenance.n_rows[i],
+                "shapes": self._shapes(i, rho[i]),
                 **more,
             }
 
@@ -236,6 +238,23 @@ class Mixture:
             for i, half in enumerate(self.geometry.half_widths(inputs, posterior))
         ]
         return (*localities, outer)
+
+    def _shapes(self, i: int, deviation: Array) -> tuple[Shape, ...]:
+        """What a model has beyond straight lines, in the user's units."""
+        inputs, scale = self.inputs, self.target.scale
+        if inputs.bends is None:
+            return ()
+        n = int(inputs.varies.sum())
+        ramps, spread = self.posterior.coef[i, ..., n:], deviation[n:]
+        return tuple(
+            Shape(
+                one.column,
+                one.knots,
+                _fix(ramps[..., own] @ one.table.T * scale),
+                _fix(np.sqrt(spread[own] ** 2 @ (one.table**2).T) * scale),
+            )
+            for one, own in inputs.bends.parts()
+        )
 
     def _exteriors(self, outer: LocalModel, centers: Array) -> list[Exterior | None]:
         """What each local model is a correction of; None where they are independent."""
@@ -271,8 +290,9 @@ class Mixture:
     def routine(self) -> Routine:
         """How it predicts, in plain numbers."""
         inputs, posterior = self.inputs, self.posterior
+        n, bends = int(inputs.varies.sum()), inputs.bends
         coef = np.zeros((*posterior.coef.shape[:-1], len(inputs.varies)))
-        coef[..., inputs.varies] = posterior.coef
+        coef[..., inputs.varies] = posterior.coef[..., :n]
         return Routine(
             groups=tuple(_plain_group(group) for group in inputs.groups),
             names=inputs.names,
@@ -283,6 +303,10 @@ class Mixture:
             loci=self.loci,
             coef=coef * inputs.counted,
             intercept=posterior.intercept,
+            curves=tuple(
+                Curve(one.column, one.knots, posterior.coef[..., n:][..., own] @ one.table.T)
+                for one, own in (bends.parts() if bends is not None else ())
+            ),
             overlap=self.overlap.name,
             answer=self.target.describe(),
         )
@@ -441,10 +465,13 @@ def rows_of(
 ) -> Rows:
     """Encoded rows as the objective reads them; in float32 where they are, and are many."""
     Z = inputs.standardize(encoded)
-    features = inputs.features(Z)
+    place = inputs.coordinates(Z)
     if codes is not None:  # for the engine, which takes features by column
+        place = np.asfortranarray(place)
+    coordinates, distance = geometry.rows(Z, place)
+    features = inputs.features(encoded, place)
+    if codes is not None:
         features = np.asfortranarray(features)
-    coordinates, distance = geometry.rows(Z, features)
     goal = np.zeros(len(encoded)) if codes is None else target.goal(codes)
     if codes is not None and target.emphasis != 1.0:
         weight = (np.ones(len(encoded)) if weight is None else weight) * target.emphasis

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -143,7 +144,15 @@ def eliminates(objective: Objective, free: Sequence[str]) -> bool:
     forms.
     """
     closed = objective.loss.closed_form and objective.combination.additive
-    return closed and set(MODEL_FIELDS) <= set(free)
+    return closed and set(MODEL_FIELDS) <= set(free) and not _is_wide(objective)
+
+
+def _is_wide(objective: Objective) -> bool:
+    """Whether models have so many features more than localities have coordinates that a closed form
+    at each step takes longer than a search for them.
+    """
+    rows = objective.rows
+    return rows.features.shape[1] > rows.coordinates.shape[1] and not rows.distance.shape[1]
 
 
 def value_at(
@@ -231,10 +240,11 @@ def lbfgs(
     (True, True)
     """
     eliminated = eliminates(objective, free)
+    closed = objective.loss.closed_form and objective.combination.additive
+    if closed and start.n_localities == 0 and set(MODEL_FIELDS) <= set(free):
+        return solution_at(objective, solve_models(objective, start), 1, True, "closed form")
     if eliminated:
         free = [name for name in free if name not in MODEL_FIELDS]
-        if start.n_localities == 0:
-            return solution_at(objective, solve_models(objective, start), 1, True, "closed form")
     tol = 1e-5 if tol is None else tol
     with ExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(n_threads)) if n_threads > 1 else None
@@ -256,7 +266,8 @@ def _descend(
     while steps < max_iter:
         unit = packing.scales(packing.unpack(best))
         limit = min(_RESCALED, max_iter - steps)
-        memory = descent.new_memory(best / unit, lower / unit, upper / unit, limit, tol, cap)
+        block = _curvature(objective, packing, packing.unpack(best))
+        memory = descent.new_memory(best / unit, lower / unit, upper / unit, limit, tol, cap, block)
         status, stopped = descent.RUNNING, False
         try:
             while status == descent.RUNNING and not stopped:
@@ -285,3 +296,24 @@ def _descend(
         return solution_at(objective, end, steps, converged, message)
     temperature, total = objective.inverse_temperature, risk + kl / evaluator.nats
     return Solution(end, total, risk, kl, temperature, steps, converged, message)
+
+
+def _curvature(objective: Objective, packing: Packing, posterior: Posterior) -> Any:
+    """Of the exterior's weights, where they are many: that of the loss is about the same in all
+    rows, and of the divergence 1 / scale^2.
+    """
+    from ._engine import descent
+
+    first = packing.exterior
+    if first is None or not _is_wide(objective):
+        return None
+    rows, rho = objective.rows, float(posterior.coef_scale[-1])
+    spread, ways = rows.spectrum
+    scores = posterior.coef[-1] @ rows.features.T + posterior.intercept[-1][..., None]
+    variance = posterior.variances(posterior.norms2(rows.features))[-1]
+    _, bend = objective.loss.push(np.asarray(rows.target, float), scores, variance)
+    bend = float(np.average(bend, weights=rows.weight))
+    size = np.mean(posterior.coef[-1] ** 2) + rho**2
+    curvature = rho**2 * (objective.inverse_temperature * bend * spread + 1.0 / size)
+    copies = posterior.coef[-1].size // len(spread)
+    return descent.Block(first, copies, ways, 1.0 / curvature)

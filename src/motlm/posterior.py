@@ -738,6 +738,16 @@ class Packing:
             template.intercept[0].size,
         )
 
+    @property
+    def exterior(self) -> int | None:
+        """The first of the exterior's weights in the vector; None where they are not in it."""
+        first = 0
+        for name, places in self._places.items():
+            if name == "coef":
+                return first + len(places) - self.template.coef[-1].size
+            first += len(places)
+        return None
+
     def pack(self, posterior: Posterior) -> Array:
         parts = [np.empty(0)]
         for name, places in self._places.items():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array, Booleans, Integers
+from .bends import Bends
 from .combinations import Combination
 from .errors import InputError
 from .geometry import Geometry
@@ -96,11 +97,12 @@ class Problem:
         mean_stretch = float(np.exp(np.log(stretch).mean())) if varies.any() else 1.0
         to_target = target.scale / self.target.scale
         shift = (old.center - new.center)[varies] * new.inverse_scale[varies]
-        coef = posterior.coef / stretch * to_target
+        linear, ramps = np.split(posterior.coef, [len(stretch)], axis=-1)
+        coef = linear / stretch * to_target
         moved = replace(
             posterior,
             **self.geometry.move(posterior, stretch, shift, mean_stretch),
-            coef=coef,
+            coef=np.concatenate([coef, ramps * to_target], axis=-1),
             coef_scale=posterior.coef_scale / mean_stretch * to_target,
             intercept=posterior.intercept * to_target
             + (target.center - self.target.center) / self.target.scale
@@ -145,6 +147,7 @@ class Recipe:
     combination: Combination
     free_scale: bool  # whether the scale of the weights is searched
     room: int  # most localities
+    bends: Bends | None = None
 
     def problem(self, table: Table) -> Problem:
         units = self.standardize
@@ -153,7 +156,7 @@ class Recipe:
         target = self.target.scale_by(units)
         units.check_slopes(self.reading.columns.encoded_names, target.scale)
         columns = replace(units, target_center=0.0, target_scale=1.0)
-        inputs = Inputs(self.reading, columns, self.varies, self.typical)
+        inputs = Inputs(self.reading, columns, self.varies, self.typical, self.bends)
         if isinstance(self.standardize, Units) or not self.standardize:
             inputs.check_reach(table.X, "X", UNSCALED)
             _check_target(table.target, target)

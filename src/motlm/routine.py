@@ -16,7 +16,7 @@ from ._typing import Array, Integers
 from .geometry import Locus
 from .inputs import Group
 
-__all__ = ["LINKS", "Answer", "Routine"]
+__all__ = ["LINKS", "Answer", "Curve", "Routine"]
 
 LINKS = ("sign", "largest", "identity", "log")  # that exports and the page can write
 
@@ -46,9 +46,29 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
+class Curve:
+    """What the models' scores have of a column beyond straight lines: lines between the values at
+    the knots, and beyond these the first and the last value.
+    """
+
+    column: int  # encoded
+    knots: Array  # (n_knots,), increasing, in the user's units
+    values: Array  # (n_localities + 1, n_knots); of several classes with an axis after the first
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "column": self.column,
+            "knots": self.knots.tolist(),
+            "values": self.values.tolist(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
 class Routine:
-    """z = (x - origin) * factor, score_i = coef_i . z + intercept_i, locality i contains the row if
-    its radius is positive and its distance from locus i is at most the radius.
+    """z = (x - origin) * factor, score_i = coef_i . z + intercept_i + sum of the curves at x,
+    locality i contains the row if its radius is positive and its distance from locus i is at most
+    the radius.
 
     Distances are sqrt(sum weight gap^2), sum weight |gap|, max weight |gap| or
     sqrt(gap' matrix gap), for gap = z - center in the columns of the locus.
@@ -67,6 +87,7 @@ class Routine:
     intercept: Array  # (n_localities + 1,)
     overlap: str  # "nearest" or "mean"
     answer: Answer
+    curves: tuple[Curve, ...] = ()
 
     @property
     def used(self) -> Integers:
@@ -103,6 +124,7 @@ class Routine:
             "loci": [_locus(locus) for locus in self.loci],
             "coef": self.coef.tolist(),
             "intercept": self.intercept.tolist(),
+            "curves": [one.to_dict() for one in self.curves],
             "overlap": self.overlap,
             "answer": self.answer.to_dict(),
         }

@@ -67,6 +67,15 @@ class Rows:
         return float(self.features_norm2.max(initial=0.0))
 
     @cached_property
+    def spectrum(self) -> tuple[Array, Array]:
+        """Of the summed products of the features: its values, (n_features,), and directions, in
+        rows.
+        """
+        features = self.features.astype(float)
+        size, ways = np.linalg.eigh(features.T @ (features * self.weight[:, None]))
+        return np.maximum(size, 0.0), np.ascontiguousarray(ways.T)
+
+    @cached_property
     def data(self) -> Any:
         """The arrays as the engine takes them: contiguous, not read-only, and the features and
         coordinates by column.

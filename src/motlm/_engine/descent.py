@@ -46,6 +46,7 @@ __all__ = [
     "STRAY",
     "TRIAL",
     "VALUE",
+    "Block",
     "Memory",
     "advance",
     "new_memory",
@@ -59,7 +60,7 @@ _ARMIJO, _WOLFE = 1e-4, 0.9
 _BACKTRACKS, _EXPANSIONS = 30, 8
 _LOOK_BACK = 10  # steps over which progress is measured
 # what a search counts and measures
-_PHASE, _PAIRS, _NEXT, STEPS, _TRIES, LIMIT, EVALUATIONS, _SINCE = 0, 1, 2, 3, 4, 5, 6, 7
+_PHASE, _PAIRS, _NEXT, STEPS, _TRIES, LIMIT, EVALUATIONS, _SINCE, _BLOCK, _COPIES = range(10)
 VALUE, _STEP, _TOL, _KEPT, BEST, RISK, KL, BEST_RISK, BEST_KL, _CAP = range(10)
 _PRODUCTS = 10  # from there on 1 / (step @ change) of each pair
 _VALUES = _PRODUCTS + _MEMORY  # and from there the values after the last steps
@@ -71,6 +72,15 @@ _FLAT, _ROUNDING = 1e-3, 1e-13  # gradient, and relative decrease in one step, t
 _LOWER, _UPPER, POINT, GRADIENT, _DIRECTION, TRIAL, _KEPT_POINT, _KEPT_GRADIENT, LOWEST = range(9)
 
 
+class Block(NamedTuple):
+    """Numbers of the vector whose curvature is known: a search begins with it instead of 1."""
+
+    first: int
+    copies: int  # of as many numbers as there are ways, one after another
+    ways: Array
+    gains: Array
+
+
 class Memory(NamedTuple):
     """The state of a search; all in the units in which it goes."""
 
@@ -78,18 +88,29 @@ class Memory(NamedTuple):
     numbers: Array
     vectors: Array  # (which, number)
     pairs: Array  # (2, pair, number): steps, and changes of the gradient
+    ways: Array  # (way, number of the block): directions of the block with known curvatures
+    gains: Array  # (way,): 1 / these
 
 
 def new_memory(
-    start: Array, lower: Array, upper: Array, limit: int, tol: float, cap: float = np.inf
+    start: Array,
+    lower: Array,
+    upper: Array,
+    limit: int,
+    tol: float,
+    cap: float = np.inf,
+    block: Block | None = None,
 ) -> Memory:
     """`tol` is relative to the value, or to `cap` where that is smaller."""
-    counts, numbers = np.zeros(8, dtype=np.int64), np.zeros(_VALUES + _LOOK_BACK + 1)
+    block = Block(0, 0, np.empty((0, 0)), np.empty(0)) if block is None else block
+    counts, numbers = np.zeros(10, dtype=np.int64), np.zeros(_VALUES + _LOOK_BACK + 1)
+    counts[_BLOCK], counts[_COPIES] = block.first, block.copies
     counts[LIMIT], numbers[_TOL], numbers[_CAP], numbers[BEST] = limit, tol, cap, np.inf
     vectors = np.zeros((9, len(start)))
     vectors[_LOWER], vectors[_UPPER] = lower, upper
     vectors[[POINT, TRIAL, LOWEST]] = np.clip(start, lower, upper)
-    return Memory(counts, numbers, vectors, np.empty((2, _MEMORY, len(start))))
+    pairs = np.empty((2, _MEMORY, len(start)))
+    return Memory(counts, numbers, vectors, pairs, block.ways, block.gains)
 
 
 @compiled
@@ -103,6 +124,42 @@ def _try(vectors: Array, step: float) -> None:
     for i in range(vectors.shape[1]):
         moved = vectors[POINT, i] + step * vectors[_DIRECTION, i]
         vectors[TRIAL, i] = min(max(moved, vectors[_LOWER, i]), vectors[_UPPER, i])
+
+
+@compiled
+def _apply_block(memory: Memory, pairs: int) -> None:
+    """The direction times the inverse of the curvature with which a search begins: that of the
+    block, and of the others one number for all.
+    """
+    counts, ways, direction = memory.counts, memory.ways, memory.vectors[_DIRECTION]
+    size, first, p = len(memory.gains), counts[_BLOCK], len(direction)
+    last = first + size * counts[_COPIES]
+    product, change2, rest2 = 0.0, 0.0, 0.0
+    j = (counts[_NEXT] - 1) % _MEMORY
+    for i in range(p):
+        if first <= i < last:
+            continue
+        rest2 += direction[i] * direction[i]
+        if pairs:
+            product += memory.pairs[0, j, i] * memory.pairs[1, j, i]
+            change2 += memory.pairs[1, j, i] * memory.pairs[1, j, i]
+    scale = min(1.0, 1.0 / max(math.sqrt(rest2), 1e-300))
+    if pairs and product > 1e-12 * change2:
+        scale = product / change2
+    for i in range(p):
+        if i < first or i >= last:
+            direction[i] *= scale
+    moved = np.empty(size)
+    for copy in range(counts[_COPIES]):
+        part = direction[first + copy * size : first + (copy + 1) * size]
+        for i in range(size):
+            moved[i] = 0.0
+        for k in range(size):
+            along = memory.gains[k] * dot(ways[k], part)
+            for i in range(size):
+                moved[i] += along * ways[k, i]
+        for i in range(size):
+            part[i] = moved[i]
 
 
 @compiled
@@ -130,7 +187,9 @@ def _aim(memory: Memory) -> int:
         alpha[j] = numbers[_PRODUCTS + j] * dot(steps[j], direction)
         for i in range(p):
             direction[i] -= alpha[j] * changes[j, i]
-    if pairs:
+    if len(memory.gains):
+        _apply_block(memory, pairs)
+    elif pairs:
         j = (memory.counts[_NEXT] - 1) % _MEMORY
         scale = 1.0 / (numbers[_PRODUCTS + j] * dot(changes[j], changes[j]))
         for i in range(p):
@@ -149,8 +208,11 @@ def _aim(memory: Memory) -> int:
         memory.counts[_PAIRS] = 0
         for i in range(p):
             direction[i] = 0.0 if fixed[i] else -gradient[i]
+        if len(memory.gains):
+            _apply_block(memory, 0)
         pairs, slope = 0, -steepest * steepest
-    numbers[_STEP] = 1.0 if pairs else min(1.0, 1.0 / max(steepest, 1e-300))
+    known = pairs or len(memory.gains)
+    numbers[_STEP] = 1.0 if known else min(1.0, 1.0 / max(steepest, 1e-300))
     memory.counts[_TRIES] = 0
     memory.counts[_PHASE] = _LINE
     _try(vectors, numbers[_STEP])

@@ -24,7 +24,7 @@ def split_scores(view: View) -> tuple[Array, Array]:
     places = _places(mixture)
     scores = np.einsum("i...j,ij->i...", posterior.coef, places) + posterior.intercept
     at_places = target.in_units(scores)
-    features = inputs.features(inputs.standardize(view.encoded))
+    features = inputs.features(view.encoded, inputs.coordinates(inputs.standardize(view.encoded)))
     slopes = posterior.coef * target.scale
     # several are used where the index is -1; the exterior's stand in for them until below
     base, parts = at_places[view.used], _times(slopes[view.used], features - places[view.used])
@@ -32,9 +32,7 @@ def split_scores(view: View) -> tuple[Array, Array]:
         models = np.flatnonzero(view.applicable[:, row])
         base[row] = at_places[models].mean(axis=0)
         parts[row] = _times(slopes[models], features[row] - places[models]).mean(axis=0)
-    encoded = np.zeros((*parts.shape[:-1], len(inputs.varies)))
-    encoded[..., inputs.varies] = parts
-    return base, encoded
+    return base, inputs.by_column(parts)
 
 
 def _times(slopes: Array, gaps: Array) -> Array:
@@ -49,17 +47,17 @@ def _places(mixture: Mixture) -> Array:
     They are taken from standardized numbers, which keep their digits.
     """
     inputs = mixture.inputs
-    centers = mixture.geometry.centers(inputs, mixture.posterior)
-    places = inputs.standardize(np.array([*centers, inputs.typical]))
+    rows = np.array([*mixture.geometry.centers(inputs, mixture.posterior), inputs.typical])
+    places = inputs.standardize(rows)
     for place, locus in zip(places, mixture.loci, strict=False):
         place[locus.columns] = locus.center
-    return inputs.features(places)
+    return inputs.features(rows, inputs.coordinates(places))
 
 
 def nearest_rows(view: View, train: View, count: int) -> tuple[Integers, Array]:
     """The nearest training rows, in standardized units, for which the same model is used."""
     inputs = view.mixture.inputs
-    Z, T = (inputs.features(inputs.standardize(one.encoded)) for one in (view, train))
+    Z, T = (inputs.coordinates(inputs.standardize(one.encoded)) for one in (view, train))
     nearest = np.full((len(Z), count), -1, dtype=np.intp)
     distance = np.full((len(Z), count), np.nan)
     own, others = _models_used(view), _models_used(train)

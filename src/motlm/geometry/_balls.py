@@ -59,8 +59,8 @@ class LearnedBalls(Unbound):
     ) -> Prior:
         return expand(prior, n_localities, inputs, scores)
 
-    def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
-        return features, None
+    def rows(self, Z: Array, coordinates: Array) -> tuple[Array, Array | None]:
+        return coordinates, None
 
     def tables(self, posterior: Posterior) -> list[Table]:
         return upsilon_tables(

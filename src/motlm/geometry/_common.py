@@ -60,8 +60,10 @@ class Geometry(Protocol):
     def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> Geometry:
         """The geometry in the units of these inputs, from encoded rows."""
 
-    def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
-        """Coordinates of standardized rows, and their distances where centers are given."""
+    def rows(self, Z: Array, coordinates: Array) -> tuple[Array, Array | None]:
+        """Coordinates of standardized rows, and their distances where centers are given. The columns
+        that vary are `coordinates`, unless a metric has others.
+        """
 
     def expand(
         self, prior: Prior, n_localities: int, inputs: Inputs, scores: tuple[int, ...] = ()
@@ -250,8 +252,18 @@ def expand(prior: Prior, n_localities: int, inputs: Inputs, scores: tuple[int, .
     """For localities and models that look at all columns that vary."""
     varies = inputs.varies
     prior = prior.expand(n_localities, len(varies), scores)
-    center, coef = np.asarray(prior.center), np.asarray(prior.coef)
-    return replace(prior, center=center[:, varies], coef=coef[..., varies])
+    center, coef = np.asarray(prior.center), np.asarray(prior.coef)[..., varies]
+    ramps = np.zeros((*coef.shape[:-1], inputs.n_features - coef.shape[-1]))
+    coef = np.concatenate([coef, ramps], axis=-1)
+    return replace(prior, center=center[:, varies], coef=coef)
+
+
+def corrected_of(own: Array, n_features: int, pooled: bool) -> Array:
+    """(n_localities, n_features): of these columns; corrections are straight, and models that
+    correct nothing bend like the exterior.
+    """
+    ramps = np.full((len(own), n_features - own.shape[1]), float(not pooled))
+    return np.concatenate([own, ramps], axis=1)
 
 
 def widths_of(inputs: Inputs) -> Array:

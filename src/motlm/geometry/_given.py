@@ -23,6 +23,7 @@ from ._common import (
     Geometry,
     Placed,
     Unbound,
+    corrected_of,
     distances_of,
     expand,
     linear_scores,
@@ -61,6 +62,7 @@ class GivenCenters(Unbound):
     low: Array | None = None
     high: Array | None = None
     whole: Booleans | None = None
+    n_ramps: int = 0  # features of the models beyond the columns
 
     kind: ClassVar[str] = "given"
     learned: ClassVar[bool] = False
@@ -82,8 +84,9 @@ class GivenCenters(Unbound):
         inputs.check_reach(self.given, "points_of_interest")
         points = inputs.standardize(self.given)
         metric = self.metric.fit(inputs.standardize(encoded), weight, inputs)
+        fitted = replace(self, points=points, metric=metric, n_ramps=inputs.n_ramps)
         if self.columns is None:
-            return replace(self, points=points, metric=metric)
+            return fitted
         row = np.zeros(len(inputs.varies))
         own = [j for j in self.columns if inputs.varies[j]]
         row[own] = 1.0
@@ -94,9 +97,7 @@ class GivenCenters(Unbound):
                 np.array([given[j] for j in own]), inputs.units.inverse_scale[own]
             )
         return replace(
-            self,
-            points=points,
-            metric=metric,
+            fitted,
             weights=np.repeat(row[None], len(points), axis=0),
             varies=inputs.varies,
             low=encoded.min(axis=0).astype(float),
@@ -109,16 +110,16 @@ class GivenCenters(Unbound):
     ) -> Prior:
         return expand(prior, n_localities, inputs, scores)
 
-    def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
+    def rows(self, Z: Array, coordinates: Array) -> tuple[Array, Array | None]:
         if self.weights is None:
-            return features, self.metric.distances(Z, self.points)
+            return coordinates, self.metric.distances(Z, self.points)
         if self.measured:
-            return features, None
+            return coordinates, None
         squared = [
             ((Z[:, own > 0] - point[own > 0]) ** 2) @ own[own > 0]
             for point, own in zip(self.points, self.weights, strict=True)
         ]
-        return features, np.sqrt(np.array(squared).reshape(len(self.points), len(Z))).T
+        return coordinates, np.sqrt(np.array(squared).reshape(len(self.points), len(Z))).T
 
     def tables(self, posterior: Posterior) -> list[Table]:
         return theta_tables(posterior.radius_shape, posterior.radius_rate)
@@ -148,10 +149,11 @@ class GivenCenters(Unbound):
         weight = np.ones(self._seen(self.points).shape)
         if self.weights is not None:
             weight = self._seen(self.weights)
-        corrected = np.ones((n, n_features))
+        own = np.ones((n, n_features - self.n_ramps))
         if self.corrections == "own" and self.weights is not None:
-            corrected = (self._seen(self.weights) > 0).astype(float)
-        return Layout(weight, corrected, self.corrections != "none")
+            own = (self._seen(self.weights) > 0).astype(float)
+        pooled = self.corrections != "none"
+        return Layout(weight, corrected_of(own, n_features, pooled), pooled)
 
     def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
         raise NotImplementedError("given centers stay where they are")
@@ -310,6 +312,7 @@ class GivenCenters(Unbound):
             Metric.read(read.part("metric"), inputs),
             read.array("points", (n, d)),
             read.array("radius", (n,)),
+            n_ramps=inputs.n_ramps,
         )
         if "corrections" in read.content:
             made = replace(made, corrections=read.choice("corrections", CORRECTIONS[:-1]))

@@ -27,6 +27,7 @@ from ._common import (
     SMALLEST_START,
     Geometry,
     Placed,
+    corrected_of,
     distances_of,
     linear_scores,
     move_localities,
@@ -61,6 +62,7 @@ class LearnedLocalities(LearnedBalls):
     candidates: tuple[int, ...] | None = None
     corrections: str = "own"  # "own": in the locality's columns; "all"; "none": independent models
     widths: bool = True  # whether columns have widths of their own
+    n_ramps: int = 0  # features of the models beyond the columns
     # (n_encoded,), the columns that hold whole numbers
     whole: Booleans = field(default_factory=lambda: np.empty(0, dtype=bool))
 
@@ -77,14 +79,16 @@ class LearnedLocalities(LearnedBalls):
             found = tuple(int(place[j]) for j in self.asked if inputs.varies[j])
         low, high = (one.astype(float) for one in (encoded.min(axis=0), encoded.max(axis=0)))
         whole = (encoded == np.rint(encoded)).all(axis=0)
-        return replace(self, candidates=found, low=low, high=high, whole=whole)
+        return replace(
+            self, candidates=found, low=low, high=high, whole=whole, n_ramps=inputs.n_ramps
+        )
 
     def looks_at(self, varies: Booleans) -> bool:
         return self.asked is None or bool(varies[list(self.asked)].any())
 
     def fits(self, other: Any) -> bool:
         mine, theirs = (
-            (one.most, one.candidates, one.corrections, one.widths) for one in (self, other)
+            (one.most, one.candidates, one.corrections, one.widths, one.n_ramps) for one in (self, other)
         )
         return mine == theirs
 
@@ -122,9 +126,8 @@ class LearnedLocalities(LearnedBalls):
 
     def corrected(self, weight: Array) -> Array:
         """Which features local models may correct, for these weights of columns."""
-        if self.corrections != "own":
-            return np.ones(weight.shape)
-        return (weight > 0).astype(float)
+        own = np.ones(weight.shape) if self.corrections != "own" else (weight > 0).astype(float)
+        return corrected_of(own, weight.shape[1] + self.n_ramps, self.pooled)
 
     def price(self, dims: int, n_coordinates: int) -> float:
         """Of which columns, in nats."""
@@ -136,9 +139,9 @@ class LearnedLocalities(LearnedBalls):
 
     def work(self, n_features: int) -> float:
         """Products that a candidate's regression takes of each row."""
-        own = n_features
+        own = n_features if self.corrections == "none" else n_features - self.n_ramps
         if self.corrections == "own":
-            own = min(self.most or n_features, n_features)
+            own = min(self.most or own, own)
         return float((own + 2) ** 2)
 
     def screened(self, rows: Rows) -> Rows:
@@ -334,6 +337,7 @@ class LearnedLocalities(LearnedBalls):
             asked,
             corrections=read.choice("corrections", CORRECTIONS),
             widths=read.boolean("widths"),
+            n_ramps=inputs.n_ramps,
             **read_ranges(read, d),
         )
         place = np.cumsum(inputs.varies) - 1

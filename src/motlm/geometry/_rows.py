@@ -16,7 +16,15 @@ from ..membership import theta_tables
 from ..metrics import GOWER, Metric
 from ..posterior import Layout, Posterior
 from ..rows import Rows
-from ._common import CENTER_SCALE, Geometry, Placed, distances_of, linear_scores, placed_at
+from ._common import (
+    CENTER_SCALE,
+    Geometry,
+    Placed,
+    corrected_of,
+    distances_of,
+    linear_scores,
+    placed_at,
+)
 from ._given import GivenCenters
 from ._localities import LearnedLocalities
 
@@ -126,7 +134,7 @@ class RowLocalities(LearnedLocalities):
         self, inputs: Inputs, posterior: Posterior, encoded: Array, places: Integers
     ) -> tuple[Geometry, Posterior]:
         """The fitted one, which knows its rows; of equal ones the first."""
-        X = inputs.features(inputs.standardize(encoded))
+        X = inputs.coordinates(inputs.standardize(encoded))
         active = posterior.column_weight > 0
         rows = [
             _nearest(X, center[own], weight, np.flatnonzero(own))
@@ -261,13 +269,14 @@ class RowCenters(GivenCenters):
             metric=metric,
             between=between / unit,
             unit=unit,
-            n_features=int(inputs.varies.sum()),
+            n_features=inputs.n_features,
+            n_ramps=inputs.n_ramps,
             n_rows=len(encoded),
         )
 
-    def rows(self, Z: Array, features: Array) -> tuple[Array, Array | None]:
+    def rows(self, Z: Array, coordinates: Array) -> tuple[Array, Array | None]:
         if not self.measured:
-            return super().rows(Z, features)
+            return super().rows(Z, coordinates)
         return self.metric.distances_by_column(Z, self.points, self.unit), None
 
     def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
@@ -292,8 +301,9 @@ class RowCenters(GivenCenters):
         return np.full(len(row), len(rows) - 1, dtype=np.int64)
 
     def corrected(self, weight: Array) -> Array:
-        """All features."""
-        return np.ones((len(weight), self.n_features))
+        """All columns."""
+        own = np.ones((len(weight), self.n_features - self.n_ramps))
+        return corrected_of(own, self.n_features, self.pooled)
 
     def price(self, dims: int, n_coordinates: int) -> float:
         return _price_of_rows(self.n_rows, 1)
@@ -302,7 +312,8 @@ class RowCenters(GivenCenters):
         return _price_of_rows(self.n_rows, posterior.n_localities)
 
     def work(self, n_features: int) -> float:
-        return float((n_features + 2) ** 2)
+        own = n_features - self.n_ramps if self.pooled else n_features
+        return float((own + 2) ** 2)
 
     def _pick(self, which: Any) -> Array:
         """Weights of columns of localities around these of the rows that are offered."""
@@ -442,7 +453,7 @@ class RowCenters(GivenCenters):
         unit = read.number("unit")
         if not 0 < unit < np.inf:
             raise read.fail("unit", "a positive number", unit)
-        own = {"unit": unit, "n_features": int(inputs.varies.sum())}
+        own = {"unit": unit, "n_features": inputs.n_features, "n_ramps": inputs.n_ramps}
         made: RowCenters = replace(plain, **own, **_read_rows(read, n_localities))
         return made
 
