@@ -34,6 +34,7 @@ def score_real(name: str, most: int, seed: int) -> float:
     part = prepare_split(name, seed)
     Estimator = LocalMixtureClassifier if part.y[0].dtype.kind != "f" else LocalMixtureRegressor
     paper = {"loss": "zero-one"} if Estimator is LocalMixtureClassifier else {"prior": Prior()}
+    paper |= {"local_models": "linear"}
     model = Estimator("auto" if most > 1 else 1, max_localities=most, random_state=0, **paper)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -49,7 +50,7 @@ def score_learned(name: str, seed: int) -> tuple[float, bool]:
     part = split(X, y, seed, classification)
     Estimator = LocalMixtureClassifier if classification else LocalMixtureRegressor
     model = Estimator(
-        len(centers), standardize=False, random_state=0
+        len(centers), local_models="linear", standardize=False, random_state=0
     )  # the true balls are round in the units of the data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from motlm.datasets import data_folder
 
-from . import certificates, copies, coverage, localities, losses, plan, rates, tables
+from . import certificates, copies, coverage, defaults, localities, losses, plan, rates, tables
 from .methods import SYNTHETIC, is_redrawn
 from .run import complete
 from .store import PLACE, Key, Store
@@ -88,8 +88,10 @@ APART = {
     ),
     "rates": "coverage of the certificates of rates, with controls that must fail",
     "losses": "probabilities, rates and one linear model beside scikit-learn's",
+    "defaults": "the default estimators beside what users would pick instead",
     "localities": "localities in balls, in a few columns and in all of them",
 }
+MODULES = {"defaults": defaults, "localities": localities, "losses": losses}
 FIGURE_TITLES = {
     "figure1": "a simple and a complex global model",
     "figure2": "a mixture of local models on the same rows",
@@ -122,7 +124,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=(
             "table3 .. table10, verdicts, peers, figure1 .. figure11, or all (of these);"
-            " certificates, copies, coverage, localities, losses, rates"
+            " certificates, copies, coverage, defaults, localities, losses, rates"
         ),
     )
     about.add_argument(
@@ -193,8 +195,8 @@ def _run_apart(
                 failed += certificates.main(
                     options.results, options.output, options.jobs, options.splits
                 )
-            elif name in ("losses", "localities"):
-                run = losses.main if name == "losses" else localities.main
+            elif name in MODULES:
+                run = MODULES[name].main
                 failed += run(options.results, options.output, options.jobs, options.splits)
             elif name == "rates":
                 failed += rates.main(options.output, options.jobs, options.quick)

@@ -135,9 +135,8 @@ def figure2(store: Store) -> Any:
     rng.uniform(0.0, 7.0, 350), rng.standard_normal(350)  # the rows of figure 1
     x, y = _rows_with_jumps(rng)
     points = [[k + 0.5] for k in range(7)]
-    model = LocalMixtureRegressor(points_of_interest=points, standardize=False, random_state=0).fit(
-        x[:, None], y
-    )
+    settings = {"standardize": False, "local_models": "linear", "random_state": 0}
+    model = LocalMixtureRegressor(points_of_interest=points, **settings).fit(x[:, None], y)
     figure, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
     figure.suptitle("Figure 2: a mixture of transparent local models on the rows of figure 1")
     _draw_regression(ax, model, x[:, None], y, points)

@@ -138,6 +138,7 @@ def estimator(case: Case) -> Any:
     options: dict[str, Any] = {
         "n_starts": 1,
         "max_iter": 60,
+        "local_models": "linear",
         "standardize": False,
         "random_state": 0,
     }

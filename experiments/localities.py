@@ -71,7 +71,8 @@ class Entry:
 
 def _estimator(data: str, split: int, setting: str) -> Any:
     options = {"n_localities": "auto", "max_localities": MOST, "random_state": split}
-    options |= {"handle_unknown": "ignore"} | SETTINGS[setting]
+    options |= {"handle_unknown": "ignore", "local_models": "linear", "select": "held-out"}
+    options |= SETTINGS[setting]
     if TASKS[data] == "rate":
         return LocalMixtureRegressor(loss="poisson", **options)
     if TASKS[data] == "regression" or data.startswith("reg"):

@@ -158,6 +158,7 @@ def _encoded(model: Any, one_hot: bool) -> Any:
 def _mixture(method: str, rate: bool = False) -> Any:
     n: int | str = int(method[-1]) if method[-2:-1] == "=" else "auto"
     options: dict[str, Any] = {"random_state": 0, "handle_unknown": "ignore"}
+    options |= {"local_models": "linear", "select": "held-out"}
     if rate:
         return LocalMixtureRegressor(n, loss="poisson", **options)
     loss = "zero-one" if method.endswith("zero-one") else "log"
@@ -190,7 +191,7 @@ def _classify(method: str, sample: Sample, tables: bool) -> tuple[dict[str, floa
 
 
 def _regress(method: str, sample: Sample) -> tuple[dict[str, float], Any]:
-    model = LocalMixtureRegressor(0, random_state=0)
+    model = LocalMixtureRegressor(0, local_models="linear", random_state=0)
     if method == "ridge":
         model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 4, 29)))
     model.fit(sample.X, sample.y)

@@ -69,9 +69,9 @@ from motlm.posterior import settle_scales
 from motlm.rows import Rows
 
 POINTS = [[-1.0, 0.0], [1.0, 0.0]]
-QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+QUICK = {"inverse_temperature": 2.0, "local_models": "linear", "n_starts": 1, "random_state": 0}
 # two balls whose places are learned, and that do not die
-LEARNED = {"inverse_temperature": 4.0, "n_starts": 4, "random_state": 0}
+LEARNED = {"inverse_temperature": 4.0, "local_models": "linear", "n_starts": 4, "random_state": 0}
 
 
 def classifier(**options) -> LocalMixtureClassifier:

@@ -731,7 +731,12 @@ def test_exposure_is_the_rate_with_its_weight(loss: str) -> None:
 def test_rates_are_the_exponential_of_the_formula(loss: str) -> None:
     X, y, years = claims(loss)
     model = rated(loss).fit(X, y, exposure=years)
-    values = np.column_stack([X @ one.coef + one.intercept for one in model.mixture_.models])
+    values = np.column_stack(
+        [
+            X @ one.coef + one.intercept + sum(bend.at(X[:, bend.column]) for bend in one.shapes)
+            for one in model.mixture_.models
+        ]
+    )
     np.testing.assert_allclose(
         model.predict(X), np.exp(values[np.arange(len(X)), model.apply(X)]), rtol=1e-9
     )

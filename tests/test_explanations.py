@@ -226,7 +226,7 @@ def test_regions_count_their_rows(fitted) -> None:
     assert explanation.score == pytest.approx(whole)
     for i, region in enumerate(explanation.regions[:-1]):
         inside = member[:, i]
-        own = X[inside] @ model.localities_[i].coef + model.localities_[i].intercept
+        own = model.mixture_.view(model.mixture_.encode(X[inside])).scores[i]
         if hasattr(model, "classes_"):
             assert region.score == pytest.approx(
                 np.mean(model.classes_[(own > 0).astype(int)] == y[inside])

@@ -47,7 +47,7 @@ from motlm.loading import estimator_of
 from motlm.posterior import FIELDS
 from motlm.targets import TARGETS, Continuous
 
-QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+QUICK = {"inverse_temperature": 2.0, "local_models": "linear", "n_starts": 1, "random_state": 0}
 FIXTURES = Path(__file__).parent / "fixtures"
 METHODS = (
     "predict_proba",
@@ -96,7 +96,8 @@ def frame(n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
 
 def classifiers(X: np.ndarray, y: np.ndarray) -> dict[str, tuple]:
     def fit(labels: np.ndarray = y, rows: np.ndarray = X, **options: Any) -> tuple:
-        return LocalMixtureClassifier(**QUICK | options).fit(rows, labels), X
+        two = {"n_localities": 2}
+        return LocalMixtureClassifier(**two | QUICK | options).fit(rows, labels), X
 
     three = np.digitize(X[:, 0], [-1.0, 1.0])
     made = {
@@ -186,6 +187,41 @@ def of_columns() -> dict[str, tuple]:
     return made
 
 
+def additive() -> dict[str, tuple]:
+    """Models that bend in the columns of numbers."""
+    table, label = frame()
+    table["year"] = np.arange(len(table)) % 12
+    score = np.sin(2 * table["a"]) + 0.1 * table["year"] + (table["c"] == "x")
+    several = np.array(["b", "a", "c"])[np.digitize(score, [0.3, 1.0])]
+    bent = QUICK | {"local_models": "additive"}
+
+    def fit(made: Any, y: Any, n: int = 1, **options: Any) -> tuple:
+        return made(n, **bent | options).fit(table, y), table
+
+    falls = {"year": -1, "a": 0}
+    found = {
+        "additive": fit(LocalMixtureRegressor, score),
+        "additive, two labels": fit(LocalMixtureClassifier, label, 2, overlap="mean"),
+        "additive, several": fit(LocalMixtureClassifier, several, monotonic_cst=falls),
+        "additive, rate": fit(LocalMixtureRegressor, np.exp(score), loss="gamma"),
+        "additive, no locality": fit(
+            LocalMixtureRegressor, score, 0, monotonic_cst=np.array([0, 0, 0, 0, 0, 1])
+        ),
+        "additive, independent": fit(LocalMixtureRegressor, score, corrections="none"),
+        "additive, balls": fit(
+            LocalMixtureRegressor, score, locality_features="ball", corrections="none"
+        ),
+        "additive, given": fit(
+            LocalMixtureClassifier, label, points_of_interest=table[:2], locality_columns=["a"]
+        ),
+        "additive, rows": fit(LocalMixtureRegressor, score, centers="rows"),
+        "additive, gower": fit(LocalMixtureClassifier, several, centers="rows", metric="gower"),
+    }
+    for name in ("additive", "additive, several", "additive, rows"):
+        found[f"{name}, frozen"] = frozen(found[name][0]), table
+    return found
+
+
 def models() -> dict[str, tuple]:
     line, target = make_reg_case2(random_state=0)
     table, label = frame()
@@ -209,7 +245,7 @@ def models() -> dict[str, tuple]:
     asked = json.loads((FIXTURES / "schema2" / "certified.expected.json").read_text())
     certified = motlm.load(FIXTURES / "schema2" / "certified.json")
     made["certified"] = (certified, np.array(asked["X"]))
-    return made | of_columns()
+    return made | of_columns() | additive()
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +302,21 @@ NAMES = [
     "given, learned widths, frozen",
     "rows, frozen",
     "rows by a metric, frozen",
+    "additive",
+    "additive, two labels",
+    "additive, several",
+    "additive, rate",
+    "additive, no locality",
+    "additive, independent",
+    "additive, balls",
+    "additive, given",
+    "additive, rows",
+    "additive, gower",
+    "additive, frozen",
+    "additive, several, frozen",
+    "additive, rows, frozen",
 ]
+BENT = [name for name in NAMES if name.startswith("additive")]
 
 
 def test_all_models_are_tested(every) -> None:
@@ -297,13 +347,13 @@ def test_exact_to_the_last_bit(name: str, every, tmp_path: Path) -> None:
     for one, other in zip(again.localities_, model.localities_, strict=True):
         np.testing.assert_array_equal(one.half_width, other.half_width)
     assert set(again.get_params()) == set(model.get_params())
-    for parameter in ("loss", "power", "class_weight"):
+    for parameter in ("loss", "power", "class_weight", "local_models"):
         assert getattr(again, parameter, None) == getattr(model, parameter, None)
     assert again.mixture_.target.loss_name == model.mixture_.target.loss_name
     assert again.mixture_.provenance.prior.learn_scales == (
         model.mixture_.provenance.prior.learn_scales
     )
-    assert set(vars(again)) == set(vars(model))
+    assert set(vars(again)) == set(vars(model)) - {"cv_results_", "cv_score_"}  # of the search
     assert getattr(again, "table_", None) == getattr(model, "table_", None)
     assert getattr(again, "certificate_", None) == getattr(model, "certificate_", None)
 
@@ -327,7 +377,7 @@ def test_people_can_read_it(every, tmp_path: Path) -> None:
     text = model.save(tmp_path / "m.json").read_text()
     content = json.loads(text)
     assert content["format"] == "motlm model"
-    assert content["schema"] == SCHEMA == 6
+    assert content["schema"] == SCHEMA == 7
     assert content["library"] == f"motlm {motlm.__version__}"
     assert content["exterior"]["formula"] == model.exterior_.formula()
     assert dict(content["exterior"]["coef"])["a"] == model.exterior_.coef[0]
@@ -397,6 +447,71 @@ def test_widths_that_are_equal_stay_equal(every) -> None:
             again.fit(X[:150], y[:150])
         for one in (model, again):
             assert set(one.posterior_.column_weight.ravel().tolist()) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("name", BENT)
+def test_curves_are_shown_and_kept(name: str, every, tmp_path: Path) -> None:
+    model, _ = every[name]
+    content = json.loads(model.save(tmp_path / "m.json").read_text())
+    bends, again = model.mixture_.inputs.bends, motlm.load(tmp_path / "m.json")
+    kept = again.mixture_.inputs.bends
+    assert [one.column for one in kept.each] == [one.column for one in bends.each] == [0, 1, 6]
+    for one, other in zip(kept.each, bends.each, strict=True):
+        np.testing.assert_array_equal(one.knots, other.knots)
+        np.testing.assert_array_equal(one.middle, other.middle)
+    entries = [*content["localities"], content["exterior"]]
+    every_model = zip(entries, model.mixture_.models, again.mixture_.models, strict=True)
+    for entry, one, read in every_model:
+        assert [column for column, _ in entry["shapes"]] == ["a", 'größe, "in" €', "year"]
+        for (_, points), shape, own in zip(entry["shapes"], one.shapes, read.shapes, strict=True):
+            assert [point[0] for point in points] == shape.knots.tolist()
+            np.testing.assert_array_equal([point[1] for point in points], shape.values.T)
+            np.testing.assert_array_equal(own.values, shape.values)
+            np.testing.assert_array_equal(own.scale, shape.scale)
+    geometry = again.mixture_.geometry
+    assert getattr(geometry, "n_ramps", len(bends)) == len(bends)
+
+
+def test_linear_models_have_no_curves_in_their_files(every) -> None:
+    content = document_of(every["few columns"][0])
+    assert "bends" not in content["inputs"]
+    assert not any("shapes" in one for one in [*content["localities"], content["exterior"]])
+    assert content["parameters"]["local_models"] == "linear"
+    assert content["parameters"]["monotonic_cst"] is None
+
+
+def test_an_additive_model_goes_on(every, tmp_path: Path) -> None:
+    """It is fitted again, and continued, as the one that was saved."""
+    model, X = every["additive"]
+    y = model.predict(X)
+    again = motlm.load(model.save(tmp_path / "m.json"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        refitted, other = again.fit(X, y), copy.deepcopy(model).fit(X, y)
+        assert refitted.mixture_.hash == other.mixture_.hash
+        warm = motlm.load(tmp_path / "m.json").set_params(warm_start=True, max_iter=5)
+        warm.fit(X, y)
+    assert warm.mixture_.inputs.bends is not None
+
+
+def test_directions_of_columns_are_kept(every, tmp_path: Path) -> None:
+    expected = {
+        "additive, several": {"year": -1, "a": 0},
+        "additive, no locality": [0, 0, 0, 0, 0, 1],
+        "additive": None,
+    }
+    for name, value in expected.items():
+        again = motlm.load(every[name][0].save(tmp_path / "m.json"))
+        assert again.monotonic_cst == value
+    model = copy.copy(every["additive"][0])
+    given = [
+        ({}, {}),
+        ({"a": np.int64(1)}, {"a": 1}),
+        ((0, 0, 0, 0, 0, -1.0), [0, 0, 0, 0, 0, -1]),
+    ]
+    for value, kept in given:
+        model.set_params(monotonic_cst=value)
+        assert motlm.load(model.save(tmp_path / "m.json")).monotonic_cst == kept
 
 
 def test_a_loaded_model_goes_on(every, tmp_path: Path) -> None:
@@ -532,6 +647,14 @@ def test_what_cannot_be_saved(every, tmp_path: Path) -> None:
         ("overlap", ["nearest"], "parameters.overlap should be a plain value"),
         ("max_time", 10**400, "a number that a computer can hold"),
         ("metric", "\ud800", "cannot be written"),
+        ("monotonic_cst", 1, "monotonic_cst should be numbers -1, 0 and 1; got 1"),
+        ("monotonic_cst", [0.5, 0], "monotonic_cst should be numbers -1, 0 and 1"),
+        ("monotonic_cst", [[1, 0]], "monotonic_cst should be numbers -1, 0 and 1"),
+        ("monotonic_cst", {"x0": "up"}, "monotonic_cst should be numbers -1, 0 and 1"),
+        ("monotonic_cst", [1], "not sound: monotonic_cst must be"),
+        ("monotonic_cst", {"moon": 1}, "not sound: monotonic_cst has 'moon'"),
+        ("local_models", "additive", "not sound: local_models='additive' is not for the paper's"),
+        ("local_models", "bent", "not sound: local_models must be one of"),
     ],
 )
 def test_parameters_that_cannot_be_saved(
@@ -987,6 +1110,61 @@ def test_a_forged_sentence_is_refused(every) -> None:
             from_document(change(document, ("localities", 0, name), KeyError))
 
 
+@pytest.mark.parametrize(
+    ("name", "place", "value", "match"),
+    [
+        ("additive", ("exterior", "shapes"), KeyError, "exterior.shapes is missing"),
+        ("additive", ("exterior", "shapes"), [], r"a list of \[column, points\] for the 3 columns"),
+        ("additive", ("exterior", "shapes", 0, 0), "year", r"a list of \[column, points\]"),
+        ("additive", ("exterior", "shapes", 0), 3, r"a list of \[column, points\]"),
+        ("additive", ("exterior", "shapes", 0, 1), None, r"points \[number, value, scale\]"),
+        ("additive", ("exterior", "shapes", 0, 1, 0), [1.0], r"points \[number, value, scale\]"),
+        ("additive", ("exterior", "shapes", 2, 1, 0, 0), -7.0, "points at the knots of inputs.be"),
+        ("additive", ("exterior", "shapes", 2, 1, 0, 1), "x", "exterior.shapes should be numbers"),
+        ("additive", ("exterior", "shapes", 2, 1, 0, 1), [1.0], "exterior.shapes should be numb"),
+        ("additive, several", ("exterior", "shapes", 2, 1, 0, 1), 1.0, "shapes should have shape"),
+        ("additive", ("exterior", "shapes", 2, 1, 0, 2), 7.0, "exterior.shapes of 'year' does not"),
+        ("few columns", ("exterior", "shapes"), [], "unknown entries 'exterior.shapes'"),
+    ],
+)
+def test_curves_that_do_not_fit_are_refused(
+    name: str, place: tuple, value: object, match: str, every
+) -> None:
+    with pytest.raises(ModelFileError, match=match):
+        from_document(change(document_of(every[name][0]), place, value))
+
+
+@pytest.mark.parametrize("name", ["additive", "additive, several", "additive, rate"])
+def test_a_forged_curve_is_refused(name: str, every) -> None:
+    """Points and formulas agree with each other, but not with the posterior."""
+    model, _ = every[name]
+    document = document_of(model)
+    outer = model.exterior_
+    first, *others = outer.shapes
+    forged = replace(outer, shapes=(replace(first, values=2.0 * first.values), *others))
+    points = zip(first.knots, forged.shapes[0].values.T, first.scale, strict=True)
+    entry = [[float(x), np.asarray(value).tolist(), float(scale)] for x, value, scale in points]
+    bad = change(document, ("exterior", "shapes", 0, 1), entry)
+    with pytest.raises(ModelFileError, match=r"formula should be|does not agree"):
+        from_document(bad)
+    bad = change(bad, ("exterior", "formula"), forged.formula())
+    for i, one in enumerate(model.localities_):
+        again = replace(one, exterior=replace(one.exterior, model=forged))
+        bad = change(bad, ("localities", i, "correction"), again.correction())
+    with pytest.raises(ModelFileError, match=r"exterior\.shapes of 'a' does not agree"):
+        from_document(bad)
+
+
+def test_other_computers_round_curves_otherwise(every) -> None:
+    """Values at knots are sums, of which some are near 0."""
+    document = document_of(every["additive"][0])
+    point = document["exterior"]["shapes"][0][1][3]
+    nudged = change(document, ("exterior", "shapes", 0, 1, 3, 1), point[1] * (1 + 1e-14))
+    assert from_document(nudged).mixture.hash == every["additive"][0].mixture_.hash
+    with pytest.raises(ModelFileError, match=r"does not agree|should be that of"):
+        from_document(change(document, ("exterior", "shapes", 0, 1, 3, 1), point[1] + 1e-4))
+
+
 def test_other_computers_round_otherwise(every) -> None:
     document = document_of(every["prior of each"][0])
     shown = document["exterior"]["intercept"]
@@ -1050,6 +1228,7 @@ def fuzz(document: dict, X: Any, times: int, seed: int) -> None:
     [
         *("given", "table", "regressor", "certified", "seuclidean", "few columns", "all columns"),
         *("named columns", "given, widths", "given, learned widths", "rows", "rows by a metric"),
+        *("additive", "additive, several", "additive, rate", "additive, given"),
     ],
 )
 def test_fuzzed_content(name: str, every) -> None:
@@ -1153,7 +1332,7 @@ def test_losses_are_unknown_to_schema_4(name: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    sorted(path for n in (5, 6) for path in (FIXTURES / f"schema{n}").glob("*.expected.json")),
+    sorted(path for n in (5, 6, 7) for path in (FIXTURES / f"schema{n}").glob("*.expected.json")),
     ids=lambda path: f"{path.parent.name} {path.name.split('.')[0]}",
 )
 def test_models_of_all_kinds_predict_as_before(path: Path, tmp_path: Path) -> None:
@@ -1175,6 +1354,30 @@ def test_models_of_all_kinds_predict_as_before(path: Path, tmp_path: Path) -> No
     if path.parent.name == "schema5":
         assert first.mixture_.posterior.layout is None
         assert (first.locality_features, first.corrections) == ("ball", "none")
+
+
+@pytest.mark.parametrize("schema", range(1, 7))
+def test_models_were_linear(schema: int) -> None:
+    """And they are fitted again as such."""
+    model = motlm.load(FIXTURES / f"model_schema_{schema}.json")
+    assert (model.local_models, model.monotonic_cst) == ("linear", None)
+    assert model.mixture_.inputs.bends is None
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "match"),
+    [
+        (("parameters", "local_models"), "linear", "unknown entries 'parameters.local_models'"),
+        (("parameters", "monotonic_cst"), None, "unknown entries 'parameters.monotonic_cst'"),
+        (("inputs", "bends"), [], "unknown entries 'inputs.bends'"),
+        (("exterior", "shapes"), [], "unknown entries 'exterior.shapes'"),
+    ],
+)
+def test_curves_are_unknown_to_schema_6(place: tuple, value: object, match: str) -> None:
+    for name in ("schema6/few", "schema6/last_several", "schema5/balls", "model_schema_3"):
+        content = json.loads((FIXTURES / f"{name}.json").read_text())
+        with pytest.raises(ModelFileError, match=match):
+            from_document(change(content, place, value))
 
 
 @pytest.mark.parametrize(

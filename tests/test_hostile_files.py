@@ -12,6 +12,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -27,18 +28,20 @@ from motlm import (
     ModelFileError,
     MotlmError,
     TableNotes,
+    bends,
 )
 from motlm.certificates._words import confidence
 from motlm.datasets import make_clf_case1, make_reg_case2
 from motlm.errors import InputError
 from motlm.explanations import counterfactual, explain_local
 from motlm.files import checksum, from_document
+from motlm.files._mixture import MOST_KNOTS, POINTS
 from motlm.files._scan import LARGEST, MOST, measure
 from motlm.files._text import render
 from motlm.loading import estimator_of
 from motlm.search import catoni_bound
 
-QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+QUICK = {"inverse_temperature": 2.0, "local_models": "linear", "n_starts": 1, "random_state": 0}
 NUMBERS = [0, -0.0, -1, 5e-324, 1e-308, 1e-30, 1e30, 1e155, 1.7e308, 2**53, 2**63, 10**400]
 STRANGE = [*NUMBERS, None, True, "x", "\ud800", "\0", [], {}, [[]], 1e99, -1e99]
 
@@ -80,6 +83,14 @@ def models() -> dict[str, tuple[Any, Any]]:
             "rows": (LocalMixtureRegressor(2, centers="rows", **QUICK), score),
             "balls": (LocalMixtureClassifier(1, loss="zero-one", **QUICK), label),
             "gower": (LocalMixtureRegressor(1, centers="rows", metric="gower", **QUICK), score),
+        }
+        bent = QUICK | {"local_models": "additive"}
+        three = np.array(["p", "q", "r"])[np.digitize(score, [0.6, 1.2])]
+        made |= {
+            "additive": (LocalMixtureRegressor(1, **bent), score),
+            "additive classes": (LocalMixtureClassifier(1, **bent), three),
+            "additive rate": (LocalMixtureRegressor(1, loss="gamma", **bent), score + 0.1),
+            "additive apart": (LocalMixtureRegressor(1, corrections="none", **bent), score),
         }
         for name, (model, outcome) in list(made.items()):
             if not hasattr(model, "mixture_"):
@@ -128,7 +139,11 @@ def places(part: Any, place: tuple = ()) -> Any:
 
 
 @pytest.mark.parametrize(
-    "name", ["learned", "table", "seuclidean", "columns", "named", "given widths", "rows", "gower"]
+    "name",
+    [
+        *("learned", "table", "seuclidean", "columns", "named", "given widths", "rows", "gower"),
+        *("additive", "additive classes", "additive rate"),
+    ],
 )
 def test_strange_values_anywhere(name: str, models) -> None:
     """One in each place; each third model that is loaded all the same is used."""
@@ -310,6 +325,148 @@ def test_layouts_that_do_not_fit_are_refused(
         from_document(change(document, place, value))
 
 
+BENDS = ("inputs", "bends")
+KNOTS, MIDDLE = (*BENDS, 0, "knots"), (*BENDS, 0, "middle")
+CURVED = [  # the encoded columns are a, size, c=x, c=y, flag, same; of which a and size bend
+    (BENDS, [], "inputs.bends should be absent, or those of some columns"),
+    (BENDS, None, "inputs.bends should be a list"),
+    (BENDS, {}, "inputs.bends should be a list"),
+    (BENDS, [3], "inputs.bends.0 should be an object"),
+    ((*BENDS, 0), {}, "inputs.bends.0.column is missing"),
+    ((*BENDS, 0, "column"), -1, "inputs.bends.0.column should be an integer between 0"),
+    ((*BENDS, 0, "column"), 1, "bends.1.column should be a numeric column that varies, after"),
+    ((*BENDS, 1, "column"), 0, "bends.1.column should be a numeric column that varies, after"),
+    ((*BENDS, 1, "column"), 2, "bends.1.column should be a numeric column that varies"),
+    ((*BENDS, 1, "column"), 5, "bends.1.column should be a numeric column that varies"),
+    ((*BENDS, 1, "column"), 6, "bends.1.column should be a numeric column that varies"),
+    ((*BENDS, 1, "column"), 2**53, "bends.1.column should be a numeric column that varies"),
+    ((*BENDS, 0, "column"), 0.0, "bends.0.column should be an integer"),
+    ((*BENDS, 0, "column"), True, "bends.0.column should be an integer"),
+    ((*BENDS, 0, "more"), 1, "unknown entries 'inputs.bends.0.more'"),
+    (KNOTS, KeyError, "inputs.bends.0.knots is missing"),
+    (KNOTS, [], "bends.0.knots should be 2 to 64 numbers; got '0 of them'"),
+    (KNOTS, [1.0], "bends.0.knots should be 2 to 64 numbers; got '1 of them'"),
+    (KNOTS, list(range(65)), "bends.0.knots should be 2 to 64 numbers; got '65 of them'"),
+    (KNOTS, [0.0, 0.0, 1.0], "bends.0.knots should be increasing, by more than 1e-12"),
+    (KNOTS, [1.0, 0.0], "bends.0.knots should be increasing"),
+    (KNOTS, [0.0, 1e-13, 1.0], "bends.0.knots should be increasing, by more than 1e-12"),
+    (KNOTS, [0.0, 5e-324, 1e-300], "bends.0.knots should be increasing"),
+    (KNOTS, [-1e300, 1e300], "bends.0.knots should be numbers within 1e"),
+    (KNOTS, [0.0, 10**400], "bends.0.knots has a number of too many digits"),
+    (KNOTS, [0.0, None], "bends.0.knots should be numbers; got None"),
+    (KNOTS, [[0.0], [1.0]], "bends.0.knots should be numbers"),
+    (KNOTS, [0.0, 1.0], "bends.0.middle should have shape"),
+    ((*MIDDLE, 0), -0.1, "bends.0.middle should be numbers between 0 and 1"),
+    ((*MIDDLE, 0), 1.1, "bends.0.middle should be numbers between 0 and 1"),
+    ((*MIDDLE, 0), 1.7e308, "bends.0.middle should be numbers between 0 and 1"),
+    (MIDDLE, [], "bends.0.middle should have shape"),
+    (("inputs", "varies", 0), False, "bends.0.column should be a numeric column that varies"),
+    (("inputs", "bends"), KeyError, r"posterior\.\w+ should have shape"),
+    (("posterior", "coef", 0), [1.0], "posterior.coef should have shape"),
+    (("posterior", "coef", 1, -1), 1e101, "posterior.coef must lie between"),
+    (("parameters", "local_models"), "bent", "local_models must be one of"),
+    (("parameters", "local_models"), ["linear"], "local_models should be a plain value"),
+    (("parameters", "local_models"), KeyError, "parameters should be"),
+    (("parameters", "monotonic_cst"), KeyError, "parameters should be"),
+    (("parameters", "monotonic_cst"), 1, "not sound: monotonic_cst must be None"),
+    (("parameters", "monotonic_cst"), "up", "not sound: monotonic_cst must be None"),
+    (("parameters", "monotonic_cst"), {"a": 1}, "monotonic_cst should be a plain value"),
+    (("parameters", "monotonic_cst"), [1], "not sound: monotonic_cst must be None"),
+    (("parameters", "monotonic_cst"), [2, 0, 0, 0, 0], "should be numbers -1, 0 and 1"),
+    (("parameters", "monotonic_cst"), [True, 0, 0, 0, 0], "should be numbers -1, 0 and 1"),
+    (("parameters", "monotonic_cst"), [1.0, 0, 0, 0, 0], "should be numbers -1, 0 and 1"),
+    (("parameters", "monotonic_cst"), [["a", 1], 0], "should be numbers -1, 0 and 1"),
+    (("parameters", "monotonic_cst"), [["a"]], r"should be a list of \[column, number\]"),
+    (("parameters", "monotonic_cst"), [[0, 1]], r"should be a list of \[column, number\]"),
+    (("parameters", "monotonic_cst"), [["a", 1], ["a", 1]], "should be different columns"),
+    (("parameters", "monotonic_cst"), [["moon", 1]], "has 'moon', which is not a column of X"),
+    (("parameters", "monotonic_cst"), [["c", 1]], "'c' holds categories, which neither"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "match"), CURVED)
+def test_curves_that_do_not_fit_are_refused(
+    place: tuple, value: object, match: str, models
+) -> None:
+    for name in ("additive", "additive rate"):
+        document = document_of(models[name][0])
+        assert [one["column"] for one in document["inputs"]["bends"]] == [0, 1]
+        with pytest.raises(ModelFileError, match=match):
+            estimator_of(from_document(change(document, place, value)))
+
+
+def test_a_local_model_bends_like_the_exterior_unless_it_is_independent(models) -> None:
+    """A correction is straight: else "as everywhere" would not be true."""
+    document = document_of(models["additive"][0])
+    corrected = np.array(document["posterior"]["corrected"])
+    assert not corrected[:, 5:].any()
+    bad = change(document, ("posterior", "corrected", 0, -1), 1.0)
+    with pytest.raises(ModelFileError, match="corrected should be that of corrections = 'own'"):
+        from_document(bad)
+    exterior = document["posterior"]["coef"][-1][-1]
+    bad = change(document, ("posterior", "coef", 0, -1), exterior + 1e-6)
+    with pytest.raises(ModelFileError, match="coef should be that of the exterior, the last"):
+        from_document(bad)
+    apart = document_of(models["additive apart"][0])
+    assert np.array(apart["posterior"]["corrected"]).all()
+
+
+def test_the_number_of_points_is_bounded(models) -> None:
+    """What is refused is refused before curves are made of it."""
+    document = document_of(models["additive"][0])
+    document["localities"] = document["localities"] * 1000
+    fits = sum(len(one["knots"]) for one in document["inputs"]["bends"])
+    assert 1001 * fits < POINTS
+    knots = {"knots": list(range(64)), "middle": [0.5] * 63}
+    document["inputs"]["bends"] = [{"column": j, **knots} for j in (0, 1)]
+    names = [f"x{j}" for j in range(60)]
+    wide = {"names": names, "levels": [None] * 60, "varies": [True] * 60, "center": [0.0] * 60}
+    wide |= {"inverse_scale": [1.0] * 60, "typical": [0.0] * 60, "named": True}
+    wide |= {"handle_unknown": "warn", "bends": [{"column": j, **knots} for j in range(60)]}
+    document["inputs"], place = wide, ("geometry", "radius")
+    for name, value in (("low", 0.0), ("high", 1.0), ("whole", False)):
+        document["geometry"][name] = [value] * 60
+    with pytest.raises(ModelFileError, match=r"curves of 3843840 points; at most 100000 are read"):
+        from_document(change(document, place, [1.0] * 1000))
+    assert MOST_KNOTS >= bends.KNOTS
+
+
+def with_knots(model: Any, knots: list[float]) -> Any:
+    """The model with other knots of its first column."""
+    odd, mixture = copy.copy(model), model.mixture_
+    first, *others = mixture.inputs.bends.each
+    made = bends.Bend(0, np.array(knots, dtype=float), np.full(len(knots) - 1, 0.5))
+    inputs = replace(mixture.inputs, bends=bends.Bends((made, *others)))
+    start = int(inputs.varies.sum())
+    kept = np.delete(
+        np.arange(mixture.inputs.n_features), slice(start + len(made), start + len(first))
+    )
+    layout = mixture.posterior.layout
+    posterior = replace(
+        mixture.posterior,
+        coef=mixture.posterior.coef[:, kept],
+        layout=replace(layout, corrected=layout.corrected[:, kept]),
+    )
+    geometry = replace(mixture.geometry, n_ramps=inputs.n_ramps)
+    odd.mixture_ = replace(mixture, inputs=inputs, posterior=posterior, geometry=geometry)
+    return odd
+
+
+@pytest.mark.parametrize(
+    "knots", [[-1e250, 1e250], [0.0, 1e-300], [1.0, 1.0 + 1e-15], [0.0, 5e-324], [0, 1, 1e11]]
+)
+def test_any_knots_that_are_accepted_can_be_computed_with(knots: list[float], models) -> None:
+    """However far apart or near they are, and wherever rows lie."""
+    model, X = models["additive"]
+    rows = X[:4].copy()
+    rows["a"] = [-1e40, -1.0, 1e-310, 1e40]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        loaded = estimator_of(from_document(document_of(with_knots(model, knots))))
+        use(loaded, rows)
+        assert np.isfinite(loaded.predict(rows)).all()
+
+
 @pytest.mark.parametrize("name", ["columns", "widths", "given widths", "rows"])
 def test_a_local_weight_that_is_not_corrected_is_that_of_the_exterior(name: str, models) -> None:
     """Else a file would show "as everywhere" of a model that is not."""
@@ -456,6 +613,7 @@ def test_texts_are_counted_across_parts() -> None:
         (80_000, {"locality_features": 2}),
         (80_000, {"points_of_interest": [[0.5]]}),
         (100_000, {"locality_features": "ball", "corrections": "none"}),
+        (10_000, {"locality_features": 2, "local_models": "additive"}),
     ],
 )
 def test_a_wide_model_is_within_the_limits(columns: int, options: dict) -> None:
@@ -467,7 +625,7 @@ def test_a_wide_model_is_within_the_limits(columns: int, options: dict) -> None:
     for d in (few, many):
         points = options.get("points_of_interest")
         asked = {**options, "points_of_interest": None if points is None else X[:1, :d]}
-        model = LocalMixtureRegressor(1, **asked, **QUICK).fit(X[:, :d], y)
+        model = LocalMixtureRegressor(1, **QUICK | asked).fit(X[:, :d], y)
         assert len(model.localities_) == 1
         document = document_of(model)
         document["provenance"]["fingerprint"]["sketches"] = []

@@ -28,7 +28,12 @@ from motlm.posterior import Layout, settle_scales
 from motlm.rows import Rows
 from motlm.targets import Several
 
-QUICK: dict[str, Any] = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
+QUICK: dict[str, Any] = {
+    "inverse_temperature": 4.0,
+    "local_models": "linear",
+    "n_starts": 1,
+    "random_state": 0,
+}
 Data = tuple[np.ndarray, np.ndarray]
 
 

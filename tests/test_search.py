@@ -444,7 +444,7 @@ def test_bad_validation_targets_of_a_regression(rng: np.random.Generator) -> Non
         ("max_time", "1 h", "max_time must be None or a positive number of seconds"),
         ("max_time", True, "max_time must be None or a positive number of seconds"),
         ("max_localities", 0, "max_localities must be an integer >= 1"),
-        ("select", "aic", "select must be one of 'held-out', 'bound'"),
+        ("select", "aic", "select must be one of 'cv', 'held-out', 'bound'"),
         ("warm_start", "yes", "warm_start must be one of True, False"),
         ("verbose", -1, "verbose must be an integer >= 0"),
     ],

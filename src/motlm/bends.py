@@ -22,13 +22,16 @@ KNOTS = 32  # of a column, at most; half of them by rows, half by distinct value
 FEWEST = 5  # distinct values of a column that may bend
 _RAMPS = 640  # of all columns, about
 _FEWEST_KNOTS = 4
+_FINE = 500.0  # steps in their range to which knots are rounded, at least
+_MOST_TICKS = 1e11
 _SCALE = 0.5  # of ramps: a column slopes more readily than it bends
 
 
 def interpolate(knots: Array, table: Array, x: Array) -> Array:
     """Lines between the rows of a table, at x; beyond the knots its first and last row."""
+    x = np.clip(x, knots[0], knots[-1])
     place = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
-    share = np.clip((x - knots[place]) / (knots[place + 1] - knots[place]), 0.0, 1.0)[:, None]
+    share = ((x - knots[place]) / (knots[place + 1] - knots[place]))[:, None]
     return np.asarray(table[place] * (1.0 - share) + table[place + 1] * share)
 
 
@@ -142,11 +145,22 @@ def _knots(values: Array, weight: Array, most: int) -> Array:
     if len(distinct) < FEWEST or not gap.min() > 1e-12 * (distinct[-1] - distinct[0]):
         return distinct[:1]
     if len(distinct) <= most:
-        return np.asarray(distinct)
+        return _round(distinct)
     half = most // 2
     size = np.bincount(where, weights=weight)
     reached = (np.cumsum(size) - 0.5 * size) / size.sum()
     by_row = np.searchsorted(reached, np.linspace(0.0, 1.0, half))
     by_row = np.minimum(by_row, len(distinct) - 1)
     by_value = np.rint(np.linspace(0, len(distinct) - 1, half)).astype(int)
-    return np.asarray(distinct[np.unique(np.concatenate([by_row, by_value]))])
+    return _round(distinct[np.unique(np.concatenate([by_row, by_value]))])
+
+
+def _round(knots: Array) -> Array:
+    """To a thousandth of their range, or less: round numbers are read more easily, and tell less of
+    the training rows.
+    """
+    step = 10.0 ** np.floor(np.log10((knots[-1] - knots[0]) / _FINE))
+    ticks = np.rint(knots / step)
+    if not np.abs(ticks).max() < _MOST_TICKS:  # far from 0 there are no digits left
+        return knots
+    return np.array([float(f"{one * step:.12g}") for one in np.unique(ticks)])

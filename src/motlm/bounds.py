@@ -45,6 +45,12 @@ def _log1p_less(x: Array) -> Array:
         return np.where(np.abs(x) < _SERIES, series * near**2, np.log1p(x) - x)
 
 
+def _log_less(ratio: Array, gap: Array) -> Array:
+    """ln(ratio) - gap, for a gap of ratio - 1."""
+    near = ratio > 0.5
+    return np.where(near, _log1p_less(np.where(near, gap, 0.0)), np.log(ratio) - gap)
+
+
 def binary_kl(q: ArrayLike, p: ArrayLike) -> Any:
     """kl(q || p) = q ln(q/p) + (1-q) ln((1-q)/(1-p)), the divergence of two coins.
 
@@ -74,8 +80,9 @@ def binary_kl(q: ArrayLike, p: ArrayLike) -> Any:
     inside = (p > 0) & (p < 1)
     at = np.where(inside, p, 0.5)
     gap = at - q
-    first = np.where(q > 0, q * _log1p_less(np.where(q > 0, -gap / at, 0.0)), 0.0)
-    second = np.where(q < 1, (1 - q) * _log1p_less(np.where(q < 1, gap / (1 - at), 0.0)), 0.0)
+    some, rest = np.where(q > 0, q / at, 1.0), np.where(q < 1, (1 - q) / (1 - at), 1.0)
+    first = q * _log_less(some, np.where(q > 0, -gap / at, 0.0))
+    second = (1 - q) * _log_less(rest, np.where(q < 1, gap / (1 - at), 0.0))
     # where q is 0 or 1 one of the logarithms is missing, with its share of the linear term
     linear = np.where(q > 0, -q * gap / at, 0.0) + np.where(q < 1, (1 - q) * gap / (1 - at), 0.0)
     both = (q > 0) & (q < 1)

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from ._typing import AnyArray, Array
+from ._typing import AnyArray, Array, Integers
 from .combinations import COMBINATIONS
 from .errors import InputError, TooManyLocalitiesError
-from .inputs import HANDLE_UNKNOWN
+from .inputs import HANDLE_UNKNOWN, Columns
 from .limits import (
     COUNT,
     LARGEST,
@@ -40,7 +40,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "coef_scale": ("free", "unit"),
     "combine": tuple(COMBINATIONS),
     "handle_unknown": HANDLE_UNKNOWN,
-    "select": ("held-out", "bound"),
+    "select": ("cv", "held-out", "bound"),
     "warm_start": (True, False),
     "centers": ("free", "rows"),
     "corrections": ("auto", "own", "all", "none"),
@@ -55,7 +55,7 @@ _SHOWN = 200  # characters of a value in a message
 class Settings:
     """The parameters of an estimator. The regressor has no coef_scale and no combine."""
 
-    n_localities: Any = 2
+    n_localities: Any = "auto"
     max_localities: Any = 8
     points_of_interest: Any = None
     metric: Any = "euclidean"
@@ -65,8 +65,9 @@ class Settings:
     locality_widths: Any = "learned"
     corrections: Any = "auto"
     local_models: Any = "auto"
+    monotonic_cst: Any = None
     inverse_temperature: Any = "auto"
-    select: Any = "held-out"
+    select: Any = "cv"
     validation_fraction: Any = 0.2
     solver: Any = "lbfgs"
     n_starts: Any = 4
@@ -128,6 +129,10 @@ class Settings:
                 )
         self._check_loss()
         self._check_localities()
+        if self.monotonic_cst is not None and self.solver == "nadam":
+            raise InputError(
+                "monotonic_cst is not for the paper's solver='nadam'.", "Use solver='lbfgs'."
+            )
         if self.prior is not None and not isinstance(self.prior, Prior):
             raise InputError(
                 f"prior must be None or a motlm.Prior; got {type(self.prior).__name__}."
@@ -219,7 +224,44 @@ class Settings:
                     "Use another loss, or local_models='linear'.",
                 )
             return (str(self.local_models),)
-        return ("linear",) if self._is_paper(target) else ("linear", "additive")
+        # knots are taken from the rows, and a bound that is chosen by must not be
+        linear = self._is_paper(target) or self.select == "bound"
+        return ("linear",) if linear else ("linear", "additive")
+
+    def signs_of(self, columns: Columns) -> Integers | None:
+        """(n_encoded,): 1 and -1 of columns in which models must rise or fall."""
+        given = self.monotonic_cst
+        if given is None:
+            return None
+        names = columns.names
+        if isinstance(given, dict):
+            strange = [name for name in given if name not in names]
+            if strange:
+                raise InputError(
+                    f"monotonic_cst has {strange[0]!r}, which is not a column of X; its columns"
+                    f" are {', '.join(map(repr, names[:8]))}{', ..' * (len(names) > 8)}."
+                )
+            values = [given.get(name, 0) for name in names]
+        else:
+            values = [] if isinstance(given, str) or np.ndim(given) != 1 else list(given)
+        if len(values) != len(names) or not all(
+            isinstance(one, Real) and one in (-1, 0, 1) for one in values
+        ):
+            raise InputError(
+                "monotonic_cst must be None, a dict of column names, or a list of one number for"
+                f" each of the {len(names)} columns; each -1 (falls), 0 or 1 (rises); got"
+                f" {_show(given)}."
+            )
+        signs = np.zeros(len(columns.encoded_names), dtype=np.int64)
+        for group, value in zip(columns.groups, values, strict=True):
+            if value and group.levels is not None:
+                raise InputError(
+                    f"monotonic_cst: the column {group.name!r} holds categories, which neither"
+                    " rise nor fall.",
+                    "Leave it out of monotonic_cst.",
+                )
+            signs[group.columns] = int(value)
+        return signs if signs.any() else None
 
     def features_of(self, target: Target) -> Any:
         """ "auto" is "ball" for the paper's loss and its settings."""

@@ -14,7 +14,8 @@ def differences_of(mixture: Mixture) -> tuple[Array, Array]:
     """Coefficients of each locality minus the exterior's, in the user's units, (n_localities,
     n_columns) or (n_localities, n_classes, n_columns); and their posterior standard deviations,
     (n_localities, n_columns): those of the corrections, 0 where nothing is corrected. Where models
-    are independent, both models' deviations have a part.
+    are independent, both models' deviations have a part. Of additive models it is all of the
+    difference where they are corrections, which have the exterior's bends; else the straight part.
 
     Examples
     --------
@@ -35,6 +36,6 @@ def differences_of(mixture: Mixture) -> tuple[Array, Array]:
         return gap, np.hypot(scale[:-1], scale[-1])
     inputs, own = mixture.inputs, np.zeros((len(gap), len(mixture.inputs.names)))
     counted = inputs.counted
-    own[:, counted] = layout.corrected[:, counted[inputs.varies]]
+    own[:, counted] = layout.corrected[:, np.flatnonzero(counted[inputs.varies])]
     own[:, counted] *= mixture.posterior.coef_scale[:-1, None]
     return gap, own * inputs.units.inverse_scale * mixture.target.scale

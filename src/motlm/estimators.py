@@ -45,7 +45,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        n_localities: int | str = 2,
+        n_localities: int | str = "auto",
         *,
         max_localities: int = 8,
         points_of_interest: Any = None,
@@ -56,8 +56,9 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         locality_widths: Any = "learned",
         corrections: str = "auto",
         local_models: str = "auto",
+        monotonic_cst: Any = None,
         inverse_temperature: Any = "auto",
-        select: str = "held-out",
+        select: str = "cv",
         validation_fraction: float = 0.2,
         solver: str = "lbfgs",
         n_starts: int = 4,
@@ -83,6 +84,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         self.locality_widths = locality_widths
         self.corrections = corrections
         self.local_models = local_models
+        self.monotonic_cst = monotonic_cst
         self.inverse_temperature = inverse_temperature
         self.select = select
         self.validation_fraction = validation_fraction
@@ -150,9 +152,12 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
 
         kind = Kind(type(self).__name__, learn, self._geometries)
         before = getattr(self, "mixture_", None) if settings.warm_start else None
-        self.mixture_ = fit_mixture(kind, settings, sample, before)
-        for name in ("certificate_", "table_"):  # they were of another model
+        self.mixture_, tried = fit_mixture(kind, settings, sample, before)
+        # they were of another model
+        for name in ("certificate_", "table_", "cv_results_", "cv_score_"):
             self.__dict__.pop(name, None)
+        if tried is not None:
+            self.cv_results_, self.cv_score_ = tried.table, tried.score
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters; `overlap` and `handle_unknown` take effect at once, others in a next fit.
@@ -538,7 +543,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
 
     def __init__(
         self,
-        n_localities: int | str = 2,
+        n_localities: int | str = "auto",
         *,
         max_localities: int = 8,
         points_of_interest: Any = None,
@@ -549,8 +554,9 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         locality_widths: Any = "learned",
         corrections: str = "auto",
         local_models: str = "auto",
+        monotonic_cst: Any = None,
         inverse_temperature: Any = "auto",
-        select: str = "held-out",
+        select: str = "cv",
         validation_fraction: float = 0.2,
         solver: str = "lbfgs",
         n_starts: int = 4,
@@ -581,6 +587,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
             locality_widths=locality_widths,
             corrections=corrections,
             local_models=local_models,
+            monotonic_cst=monotonic_cst,
             inverse_temperature=inverse_temperature,
             select=select,
             validation_fraction=validation_fraction,
@@ -611,7 +618,14 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         return np.array(self.mixture_.target.classes)
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        groups: Any = None,
     ) -> LocalMixtureClassifier:
         """Learn localities and models.
 
@@ -622,8 +636,11 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         sample_weight : array of (n_rows,), default=None
             An integer weight is the same as repeating the row.
         X_val, y_val : like X and y, default=None
-            Rows on which to choose n_localities and inverse_temperature, instead of some that are
-            held out of X.
+            Rows on which to choose, instead of by cross-validation or on some that are held out
+            of X.
+        groups : array of (n_rows,), default=None
+            Of which rows belong together, as those of one client do: cross-validation leaves out
+            whole groups, as scikit-learn's GroupKFold does.
 
         Returns
         -------
@@ -640,7 +657,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         >>> model is mixture, model.classes_, model.score(X, y) > 0.8
         (True, array([-1.,  1.]), True)
         """
-        self._fit(Sample(X, y, sample_weight, X_val, y_val))
+        self._fit(Sample(X, y, sample_weight, X_val, y_val, groups=groups))
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -759,7 +776,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
 
     def __init__(
         self,
-        n_localities: int | str = 2,
+        n_localities: int | str = "auto",
         *,
         max_localities: int = 8,
         points_of_interest: Any = None,
@@ -770,8 +787,9 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         locality_widths: Any = "learned",
         corrections: str = "auto",
         local_models: str = "auto",
+        monotonic_cst: Any = None,
         inverse_temperature: Any = "auto",
-        select: str = "held-out",
+        select: str = "cv",
         validation_fraction: float = 0.2,
         solver: str = "lbfgs",
         n_starts: int = 4,
@@ -800,6 +818,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
             locality_widths=locality_widths,
             corrections=corrections,
             local_models=local_models,
+            monotonic_cst=monotonic_cst,
             inverse_temperature=inverse_temperature,
             select=select,
             validation_fraction=validation_fraction,
@@ -850,6 +869,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         X_val: Any = None,
         y_val: Any = None,
         exposure_val: Any = None,
+        groups: Any = None,
     ) -> LocalMixtureRegressor:
         """Learn localities and models.
 
@@ -864,8 +884,11 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
             years; y is what happened in all of that time. The same as y / exposure with the weight
             exposure.
         X_val, y_val, exposure_val : like X, y and exposure, default=None
-            Rows on which to choose n_localities and inverse_temperature, instead of some that are
-            held out of X.
+            Rows on which to choose, instead of by cross-validation or on some that are held out
+            of X.
+        groups : array of (n_rows,), default=None
+            Of which rows belong together, as those of one client do: cross-validation leaves out
+            whole groups, as scikit-learn's GroupKFold does.
 
         Returns
         -------
@@ -890,7 +913,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
             if y_val is None:
                 raise InputError("exposure_val comes with X_val and y_val; got it alone.")
             y_val, weight_val = per_exposure(y_val, exposure_val, None, "exposure_val")
-        self._fit(Sample(X, y, sample_weight, X_val, y_val, weight_val))
+        self._fit(Sample(X, y, sample_weight, X_val, y_val, weight_val, groups))
         return self
 
     def _check_rate(self, what: str) -> None:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array
+from .bends import interpolate
 from .mixture import Mixture
 from .regions import Box
+from .routine import Curve
 
 __all__ = ["Extent", "are_balls", "columns_to_show", "extents_of", "looks_at"]
 
@@ -57,7 +59,8 @@ def extents_of(mixture: Mixture, i: int, encoded: Array) -> list[Extent]:
     >>> from motlm.extents import extents_of
     >>> age = np.random.default_rng(0).uniform(18, 80, size=(400, 1))
     >>> y = np.where(age[:, 0] < 40, 1.0, 0.02 * age[:, 0])
-    >>> model = LocalMixtureRegressor(points_of_interest=[[30.0]], random_state=0).fit(age, y)
+    >>> linear = {"local_models": "linear", "random_state": 0}
+    >>> model = LocalMixtureRegressor(points_of_interest=[[30.0]], **linear).fit(age, y)
     >>> [extent] = extents_of(model.mixture_, 0, age)
     >>> extent.name, extent.text.startswith("up to"), extent.share(18, 80)[0]
     ('x0', True, 0.0)
@@ -107,10 +110,12 @@ def are_balls(mixture: Mixture, localities: Iterable[int]) -> bool:
 def columns_to_show(mixture: Mixture, encoded: Array, localities: list[int]) -> list[int]:
     """All encoded columns, those first that localities look at, by the share of rows that they
     exclude; numbers before levels, which make a poor map. Of balls, by the standardized
-    coefficients.
+    coefficients, and for columns that bend by the standard deviation of what they add.
     """
     names, inputs = mixture.inputs.names, mixture.inputs
     coef = np.abs(mixture.routine().coef).reshape(-1, len(names)).max(axis=0)
+    for curve in mixture.routine().curves:
+        coef[curve.column] = _spread(mixture, curve, encoded)
     numeric, excluded = np.zeros(len(names), dtype=bool), np.zeros(len(names))
     for group in inputs.groups:
         numeric[group.columns] = group.levels is None
@@ -124,3 +129,15 @@ def columns_to_show(mixture: Mixture, encoded: Array, localities: list[int]) -> 
                 excluded += np.where(seen, (gap > locality.half_width).mean(axis=0) + 1e-9, 0.0)
     order = np.lexsort((-coef, -excluded, ~numeric))
     return [int(j) for j in order]
+
+
+def _spread(mixture: Mixture, curve: Curve, encoded: Array) -> float:
+    """The largest standard deviation, over rows and models, of what a column that bends adds to a
+    standardized score.
+    """
+    routine, j = mixture.routine(), curve.column
+    x = encoded[:, j].astype(float)
+    z = (x - routine.origin[j]) * routine.factor[j]
+    straight = routine.coef[..., j].reshape(-1, 1) * z
+    bent = interpolate(curve.knots, curve.values.reshape(-1, len(curve.knots)).T, x).T
+    return float((straight + bent).std(axis=1).max())

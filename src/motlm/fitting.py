@@ -30,6 +30,7 @@ from .errors import (
     StoppedEarlyWarning,
 )
 from .fingerprints import Fingerprint
+from .folds import Chosen
 from .geometry import (
     Geometry,
     GivenCenters,
@@ -78,13 +79,22 @@ class Sample:
     X_val: Any = None
     y_val: Any = None
     weight_val: Any = None
+    groups: Any = None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a cross-validation compared, as users read it."""
+
+    table: dict[str, AnyArray]  # like scikit-learn's cv_results_: an entry for each candidate
+    score: float  # of the chosen one on rows left out: R2, or minus the log loss or deviance
 
 
 def fit_mixture(
     kind: Kind, settings: Settings, sample: Sample, before: Mixture | None = None
-) -> Mixture:
-    """Merge equal rows, choose n and lambda if there is a choice, search, drop localities without
-    rows. `before` is a mixture to go on from.
+) -> tuple[Mixture, Tried | None]:
+    """Merge equal rows, choose if there is a choice, search, drop localities without rows; and what
+    was compared by cross-validation, if it was. `before` is a mixture to go on from.
     """
     reading, table, points, target = _read(kind, settings, sample)
     rng = _generator(settings.random_state)
@@ -99,8 +109,16 @@ def fit_mixture(
         spread_of_y = moments(table.target[:, None], share)[1]
         check_spread(spread_of_y, ("y",), "y", SMALLEST_TARGET)
     varies = spread > 0
-    merged = distinct_rows(table.X[:, varies], table.target, table.weight, rng)
-    rows = Table(table.X[merged.first], table.target[merged.first], merged.weight)
+    alike = table.X[:, varies]
+    if table.groups is not None:
+        alike = np.column_stack([alike, table.groups])
+    merged = distinct_rows(alike, table.target, table.weight, rng)
+    rows = Table(
+        table.X[merged.first],
+        table.target[merged.first],
+        merged.weight,
+        groups=None if table.groups is None else table.groups[merged.first],
+    )
     sizes = settings.sizes(points, len(rows.X), len(table.X))
     if len(rows.X) > 1 and not varies.all():
         _warn_of_constants(names, varies, max(sizes))
@@ -125,6 +143,7 @@ def fit_mixture(
         combination=COMBINATIONS[settings.combine],
         free_scale=settings.coef_scale == "free",
         room=room,
+        signs=settings.signs_of(reading.columns),
     )
     recipes = [
         replace(recipe, geometry=one, bends=bends)
@@ -151,6 +170,7 @@ def fit_mixture(
             temperatures=temperatures,
             select=settings.select,
             validation_fraction=settings.validation_fraction,
+            automatic=isinstance(settings.inverse_temperature, str),
             overlap=OVERLAPS[settings.overlap],
             options=settings.search_options(),
             watch=watch,
@@ -159,7 +179,35 @@ def fit_mixture(
         found = learning.learn(rows, wholes, sizes, resumed, validation)
     _warn_of_end(found, sizes, watch, rows, settings)
     fingerprint = _fingerprint(table, validation, before if resumed is not None else None)
-    return _keep(found, table, settings, fingerprint, room, learning)
+    chosen = learning.chosen[-1] if learning.chosen else None
+    mixture = _keep(found, table, settings, fingerprint, room, learning)
+    if chosen is None:
+        return mixture, None
+    return mixture, _tried(chosen, learning, rows)
+
+
+def _tried(chosen: Chosen, learning: Learning, rows: Table) -> Tried:
+    every = chosen.every
+    kinds = [learning.recipes[one.variant] for one in every]
+    loss = np.array([one.loss for one in every])
+    level = 0.0 if learning.target.loss.likelihood else 1.0
+    table: dict[str, AnyArray] = {
+        "local_models": np.array(["linear" if one.bends is None else "additive" for one in kinds]),
+        "locality_features": np.array([_columns_of(one.geometry) for one in kinds], dtype=object),
+        "n_localities": np.array([one.n_localities for one in every]),
+        "inverse_temperature": np.array([one.inverse_temperature for one in every]),
+        "mean_test_score": level - loss,
+        "standard_error": np.array([one.error for one in every]),
+        "rank_test_score": np.argsort(np.argsort(loss, kind="stable"), kind="stable") + 1,
+        "chosen": np.array([one is chosen.best for one in every]),
+    }
+    return Tried(table, level - chosen.best.loss)
+
+
+def _columns_of(geometry: Any) -> Any:
+    """What `locality_features` would be."""
+    most = getattr(geometry, "most", None)
+    return "ball" if most is None else (most or "all")
 
 
 def _bends(
@@ -358,7 +406,17 @@ def _read(
     if points is not None:
         points = reading.encode_points(points)
     target = kind.target(y[counted])
-    table = Table(encoded, target.code(y[counted]), weight[counted], np.flatnonzero(counted))
+    groups = None
+    if sample.groups is not None:
+        try:
+            every = column_or_1d(sample.groups)
+        except ValueError as error:
+            raise InputError(f"groups must be one value for each row: {error}") from None
+        check_consistent_length(y, every)
+        groups = np.unique(every[counted], return_inverse=True)[1].astype(np.int64)
+    table = Table(
+        encoded, target.code(y[counted]), weight[counted], np.flatnonzero(counted), groups
+    )
     return reading, table, points, target
 
 

@@ -435,6 +435,12 @@ class Inputs:
         ramps = self.bends.values(encoded).astype(coordinates.dtype, copy=False)
         return np.concatenate([coordinates, ramps], axis=1)
 
+    def of_features(self, columns: Array) -> Array:
+        """(n_features,): of each feature what its encoded column has."""
+        ramps = [] if self.bends is None else [(one.column, len(one)) for one in self.bends.each]
+        more = [np.full(count, columns[j]) for j, count in ramps]
+        return np.concatenate([columns[self.varies], *more])
+
     def by_column(self, parts: Array) -> Array:
         """(.., n_encoded): parts of the features added up for each encoded column."""
         found = np.zeros((*parts.shape[:-1], len(self.varies)))

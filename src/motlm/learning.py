@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ._renamed import user_level
-from ._typing import Array, Integers
+from ._typing import Array, Booleans, Integers
 from .errors import FewRowsWarning, InputError
+from .folds import Chosen, Folds, is_close, left_out
 from .geometry import radii
-from .limits import FARTHEST, power_of_two
+from .limits import FARTHEST
 from .objective import BLOCK
 from .optimize import Record, Solution
 from .overlap import Overlap, apply_to, contain
@@ -90,12 +91,7 @@ def choose_simplest(outcomes: Sequence[Outcome], weight: Array) -> Outcome:
 
 def _is_close(outcome: Outcome, best: Outcome, weight: Array, standard_errors: float) -> bool:
     """Whether it is worse than the best by at most so many standard errors."""
-    share = np.asarray(weight, dtype=float) / float(weight.sum())
-    gap = outcome.losses - best.losses
-    gap /= power_of_two(gap)  # the sign below is the same, and squares do not overflow
-    mean = float(share @ gap)
-    error = np.sqrt(len(gap) / (len(gap) - 1) * float(share**2 @ (gap - mean) ** 2))
-    return bool(mean <= standard_errors * error)
+    return is_close(outcome.losses, best.losses, weight, standard_errors)
 
 
 def choose(outcomes: Sequence[Outcome], weight: Array | None, standard_errors: float) -> Outcome:
@@ -154,7 +150,7 @@ class Learning:
 
     recipes: Sequence[Recipe]  # that differ in the geometry of localities
     temperatures: tuple[float, ...]
-    select: str  # "held-out" or "bound"
+    select: str  # "cv", "held-out" or "bound"
     validation_fraction: float
     overlap: Overlap
     options: dict[str, Any]  # of the search
@@ -162,6 +158,8 @@ class Learning:
     rng: np.random.Generator
     # of every number of localities and lambda that was tried
     records: list[Record] = field(default_factory=list)
+    automatic: bool = True  # whether lambda is to be chosen by Bayes' rule
+    chosen: list[Chosen] = field(default_factory=list)  # by cross-validation, if it was
 
     @property
     def target(self) -> Target:
@@ -187,9 +185,15 @@ class Learning:
             self.watch.plan(2)
             search, whole = self._search(wholes[0]), wholes[0]
             return self._finish(whole, search.resume(n, temperatures[0], before[0], self.rng))
+        if validation is None and self.select == "cv":
+            masks = left_out(
+                table.target, self.validation_fraction, self.target.stratify, table.groups
+            )
+            if masks and len(sizes) * len(temperatures) * len(wholes) > 1:
+                return self._learn_by_folds(table, wholes, sizes, masks)
         problems = list(wholes)
         held: list[Rows | None] = [None] * len(wholes)
-        if len(sizes) * len(temperatures) * len(wholes) > 1 and self.select == "held-out":
+        if len(sizes) * len(temperatures) * len(wholes) > 1 and self.select != "bound":
             if validation is not None:
                 held = [_hold(one, validation, "y_val") for one in wholes]
             else:
@@ -219,6 +223,52 @@ class Learning:
             pairs = zip(best.solutions, moved, strict=True)
             seeds = [replace(one, posterior=posterior) for one, posterior in pairs]
         return self._finish(whole, seeds, sizes[0] if len(sizes) == 1 else 0)
+
+    def _learn_by_folds(
+        self,
+        table: Table,
+        wholes: Sequence[Problem],
+        sizes: list[int],
+        masks: Sequence[Booleans],
+    ) -> Found:
+        """Choose by cross-validation, and search on all rows."""
+        runner = self._search(wholes[0])
+        folds = Folds(
+            recipes=self.recipes,
+            masks=masks,
+            temperatures=tuple(sorted(self.temperatures)),
+            automatic=self.automatic,
+            search=lambda problem: replace(self._search(problem), n_jobs=1),
+            scores=self._scores_of,
+            watch=self.watch,
+            seed=int(self.rng.integers(2**31)),
+            share_out=runner.in_threads,
+        )
+        chosen = folds.run(table, sizes)
+        self.chosen.append(chosen)
+        self.records.extend(_records_of(chosen, folds, wholes[0].target))
+        best, whole = chosen.best, wholes[chosen.best.variant]
+        n, temperature = best.n_localities, best.inverse_temperature
+        moved = [
+            replace(one, posterior=whole.translate(one.posterior, problem.inputs, problem.target))
+            for problem, one in (chosen.seeds if n else chosen.seeds[:1])
+        ]
+        if n and whole.geometry.sought and not self.watch.over():
+            moved += self._search_all(whole, n, temperature)
+        return self._finish(whole, moved, sizes[0] if len(sizes) == 1 else 0)
+
+    def _search_all(self, whole: Problem, n: int, temperature: float) -> list[Solution]:
+        """The best few mixtures of n localities on all rows."""
+        search = self._search(whole)
+        leaders: list[Solution] = []
+        for size in range(n + 1):
+            if leaders and self.watch.over():
+                return []
+            leaders = search.explore(size, temperature, self.rng, leaders)
+        return leaders
+
+    def _scores_of(self, problem: Problem, posterior: Posterior, rows: Rows) -> Array:
+        return self._scores(problem, posterior, radii(problem.geometry, posterior), rows)
 
     def _explore_all(
         self,
@@ -434,6 +484,40 @@ def _record(
         None if outcome is None else outcome.score,
         -outcome.merit[0] * unit if outcome is not None and outcome.score is None else None,
     )
+
+
+def _records_of(chosen: Chosen, folds: Folds, target: Target) -> list[Record]:
+    """Of each candidate, means over the folds; of those alike in number and lambda the best
+    first.
+    """
+    found = []
+    for one in chosen.every:
+        key = one.n_localities, one.inverse_temperature
+        better = sum(
+            (other.n_localities, other.inverse_temperature) == key and other.loss < one.loss
+            for other in chosen.every
+        )
+        same = [part.found[key] for part in folds.parts[one.variant]]
+        means = {
+            name: float(np.mean([getattr(solution, name) for solution in same]))
+            for name in ("objective", "gibbs_risk", "kl")
+        }
+        score = -one.loss if target.loss.likelihood else 1.0 - one.loss
+        found.append(
+            Record(
+                "search",
+                *key,
+                better,
+                means["objective"] * target.risk_unit,
+                means["gibbs_risk"] * target.risk_unit,
+                means["kl"],
+                int(np.mean([solution.n_iter for solution in same])),
+                all(solution.converged for solution in same),
+                score if not better else None,
+                None,
+            )
+        )
+    return sorted(found, key=lambda one: (one.n_localities, one.inverse_temperature, one.rank))
 
 
 def _warn_of_few(n_rows: int, sizes: list[int], temperatures: list[float]) -> None:

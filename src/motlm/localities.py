@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from .errors import InputError, InputTypeError
 from .inputs import Inputs
 from .regions import is_indicator, join_words
 
-__all__ = ["Exterior", "LocalModel", "Locality", "Shape", "factor_units"]
+__all__ = ["Exterior", "LocalModel", "Locality", "Points", "Shape", "factor_units"]
 
 _PLACES = 3  # columns of a place that are named
+_POINTS = 6  # of a curve that are named
+_NEAR = 0.1  # of the distances beside it: that of knots between which a curve all but jumps
+_CLOSE = 0.01  # of a curve's range: root mean square by which lines between fewer may miss it
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,33 @@ class Shape:
         """(n,): what is added for these numbers of the column; of one class."""
         return interpolate(self.knots, self.values[:, None], np.asarray(x, dtype=float))[:, 0]
 
+    def variance(self, x: Array, reference: float) -> Array:
+        """(n,): posterior variance of what is added at x less what is added at the reference.
+
+        The rises from knot to knot are independent, with variances w = total gap / sum of gaps,
+        and the mean m of each ramp is subtracted. So the variance of a value is V0 = sum w m^2 at
+        the first knot, grows by D = w (1 - 2 m) from each to the next, and is Vn = sum w (1 - m)^2
+        at the last: total = 2 (V0 + Vn) - sum D^2 / w.
+        """
+        gap, squares = np.diff(self.knots), self.scale**2
+        share = gap / gap.sum()
+        both = float(squares[0] + squares[-1])
+        grown = float((np.diff(squares) ** 2 / share).sum())
+        total = both + np.sqrt(max(both**2 - grown, 0.0))  # of total^2 - 2 both total + grown = 0
+        ramps = np.tri(len(self.knots), len(gap), k=-1)
+        rise = interpolate(self.knots, ramps, np.append(np.asarray(x, dtype=float), reference))
+        return np.asarray((rise[:-1] - rise[-1]) ** 2 @ (total * share))
+
+
+class Points(NamedTuple):
+    """Of a curve: numbers of the column, what it adds to the score there, and the posterior
+    standard deviation of that, (n,) each.
+    """
+
+    x: Array
+    value: Array
+    scale: Array
+
 
 @dataclass(frozen=True, eq=False)
 class LocalModel:
@@ -98,7 +128,7 @@ class LocalModel:
     exterior : Exterior or None
         The exterior model, if this one is a correction of it: see `correction`.
     shapes : tuple of Shape
-        Of the columns that bend; empty for a linear model.
+        Of the columns that bend; empty for a linear model. `curve` adds them to the straight part.
 
     Examples
     --------
@@ -166,10 +196,138 @@ class LocalModel:
 
     @property
     def base(self) -> float:
-        """The score at the reference; of a model of rates the rate there."""
-        if self.reference is None:
-            return float(self.intercept)
-        return _exp(self.intercept + float(self.coef @ self.reference))
+        """The constant of the formula: the score where straight columns are 0 and each curve is
+        (see `curve`); of a model of rates, the rate at the reference.
+        """
+        shift = [float(one.at(np.array([self._zero(j)]))[0]) for j, one in self._bent.items()]
+        if self.reference is not None:
+            return _exp(self.intercept + float(self.coef @ self.reference) + sum(shift))
+        straight = [float(self.coef[j]) * self._zero(j) for j in self._bent]
+        return _sum(np.array([self.intercept, *straight, *shift]))
+
+    @property
+    def _bent(self) -> dict[int, Shape]:
+        """The shapes that are not straight, by column."""
+        return {one.column: one for one in self.shapes if one.values.any()}
+
+    def reference_of(self, column: str | int) -> float:
+        """The number of a column at which its `curve` is 0, unless another is given."""
+        return self._zero(self._index(column))
+
+    def _zero(self, j: int) -> float:
+        if self.reference is not None:
+            return float(self.reference[j])
+        knots = next((one.knots for one in self.shapes if one.column == j), None)
+        if knots is None:
+            return 0.0
+        knots = _thin(knots)
+        return _round_between(float(knots[len(knots) // 2]), knots)
+
+    def curve(
+        self, column: str | int, x: Any = None, label: Any = None, reference: float | None = None
+    ) -> Points:
+        """What a column adds to the score, straight part and bend together, relative to what it
+        adds at a reference.
+
+        Parameters
+        ----------
+        column : str or int
+            Name or index of an encoded column.
+        x : array, default=None
+            Numbers of the column. None: the ends of the lines that the curve consists of, and the
+            reference; of a straight column 0 and 1. Beyond its ends a curve goes on straight, with
+            the slope `coef`.
+        label : default=None
+            Of several classes: the one whose score it is.
+        reference : float, default=None
+            Where the curve is 0. None: of a model of rates, the `reference` of the model; else a
+            round number in the middle of the column, and of straight columns 0. It is the same for
+            all models of a mixture.
+
+        Returns
+        -------
+        Points
+            Named arrays `x`, `value` and `scale`, the posterior standard deviation of the value,
+            which is 0 at the reference. Of a model of rates the exponential of a value is a factor.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from motlm.localities import Shape
+        >>> shape = Shape(0, np.array([20.0, 40.0, 60.0]), np.array([3.0, 0, 0]), np.zeros(3))
+        >>> deviation = np.array([0.1])
+        >>> model = LocalModel(("age",), np.array([0.5]), deviation, 7.0, 0.1, 9, shapes=(shape,))
+        >>> x, value, scale = model.curve("age", [20, 30, 40, 60, 70])
+        >>> value, scale
+        (array([-7. , -3.5,  0. , 10. , 15. ]), array([2., 1., 0., 2., 3.]))
+        """
+        if self.classes:
+            if label is None:
+                raise InputError(
+                    f"label must be one of the labels {list(self.classes)}: each has a curve."
+                )
+            return self.of_class(label).curve(column, x, None, reference)
+        j = self._index(column)
+        bend = self._bent.get(j)
+        zero = self._zero(j) if reference is None else float(reference)
+        if x is None:
+            x = np.array([0.0, 1.0]) if bend is None else np.union1d(bend.knots, zero)
+        at = np.asarray(x, dtype=float)
+        value = float(self.coef[j]) * (at - zero)
+        variance = (float(self.coef_scale[j]) * (at - zero)) ** 2
+        if bend is not None:
+            value = value + (bend.at(at) - bend.at(np.array([zero])))
+            variance = variance + bend.variance(at, zero)
+        return Points(at, value, np.sqrt(variance))
+
+    def _index(self, column: str | int) -> int:
+        names = self.feature_names
+        j = names.index(column) if column in names else column
+        if isinstance(j, str) or not 0 <= int(j) < len(names):
+            raise InputError(
+                f"expected one of the columns {', '.join(map(repr, names[:20]))}, or the number of"
+                f" one; got {column!r}."
+            )
+        return int(j)
+
+    def points(self, column: str | int, most: int = _POINTS, label: Any = None) -> Points:
+        """A few points of the `curve` of a column, between which lines follow it closely.
+
+        Parameters
+        ----------
+        column : str or int
+            Name or index of an encoded column that bends.
+        most : int, default=6
+            How many; fewer, where fewer are as good.
+        label : default=None
+            Of several classes: the one whose score it is.
+
+        Returns
+        -------
+        Points
+            As `curve` gives them; x are round numbers, the reference of the curve among them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from motlm.localities import Shape
+        >>> knots = np.array([20.0, 30.0, 40.0, 50.0, 60.0])
+        >>> shape = Shape(0, knots, np.array([4.0, 2, 0, 0, 0]), np.zeros(5))
+        >>> one = np.ones(1)
+        >>> model = LocalModel(("age",), 0.5 * one, one, 7.0, 0.1, 9, shapes=(shape,))
+        >>> model.points("age").x
+        array([20., 40., 60.])
+        """
+        if self.classes and label is not None:
+            return self.of_class(label).points(column, most)
+        j = self._index(column)
+        zero, bend = self._zero(j), self._bent.get(j)
+        if bend is None:
+            return self.curve(j)
+        x = _include(_thin(bend.knots), zero)
+        kept = _follow(x, self.curve(j, x).value, zero, most)
+        x = np.array([_round_between(float(x[k]), x) for k in kept])
+        return self.curve(j, x)
 
     def factors(self, digits: int = 3) -> list[dict[str, Any]]:
         """What a model of rates multiplies the `base` rate by, columns with a coefficient of 0 left
@@ -186,7 +344,8 @@ class LocalModel:
             Of each column: `column`, `reference` (the number at which there is no factor; None for
             a level), `step` (the difference that the factor is for: a round number of at most one
             standard deviation; None for a level, or a column of 0 and 1, which is there or not),
-            `factor` and `text`, as "x 1.12 per 10".
+            `factor` and `text`, as "x 1.12 per 10". A column that bends has no `step` and no
+            `factor`, but a list of `points` with `x` and `factor`, as `points` chooses them.
 
         Examples
         --------
@@ -211,8 +370,10 @@ class LocalModel:
         columns = zip(
             self.feature_names, self.coef.tolist(), self.reference, self.step, strict=True
         )
-        for name, coef, middle, step in columns:
-            if coef == 0.0:
+        for j, (name, coef, middle, step) in enumerate(columns):
+            if j in self._bent:
+                rows.append(self._curve_factors(j, digits))
+            if coef == 0.0 or j in self._bent:
                 continue
             factor = _exp(coef * (step or 1.0))
             text = f"x {factor:.{digits}g}" + (f" per {step:g}" if step else "")
@@ -222,11 +383,28 @@ class LocalModel:
             rows.append({**row, "factor": factor, "text": text})
         return rows
 
+    def _curve_factors(self, j: int, digits: int) -> dict[str, Any]:
+        """The factors of a column that bends, at a few points."""
+        found = self.points(j)
+        pairs = [(x, _exp(value)) for x, value in zip(found.x, found.value, strict=True)]
+        return {
+            "column": self.feature_names[j],
+            "reference": self._zero(j),
+            "step": None,
+            "factor": None,
+            "points": [{"x": float(x), "factor": factor} for x, factor in pairs],
+            "text": ", ".join(f"x {_rounded(factor, digits)} at {x:.12g}" for x, factor in pairs),
+        }
+
     def formula(self, digits: int = 3) -> str:
         """The model as text, columns with a coefficient of 0 left out.
 
         Of a model of rates it is the rate: the `base`, times the `factors`. Of several classes it
         has a line for the score of each.
+
+        A column that bends is a function, f(age) or as a factor g(age), with a line below that
+        lists a few points of it, as `points` chooses them. Between the points it is about straight,
+        and beyond them it goes on with the slope `coef`; `curve` has all of it.
 
         Parameters
         ----------
@@ -250,17 +428,43 @@ class LocalModel:
         >>> coef, deviation = np.array([0.004879, 0.405465]), np.ones(2)
         >>> LocalModel(("age", "fuel=gas"), coef, deviation, -2.168, 0.1, 10, **scale).formula()
         '0.139 x 1.05^((age - 40) / 10) x (1.5 if fuel=gas)'
+
+        Of an additive model:
+
+        >>> from motlm.localities import Shape
+        >>> bend = Shape(0, np.array([20.0, 40.0, 60.0]), np.array([3.0, 0, 0]), np.ones(3))
+        >>> names, coef = ("age", "income"), np.array([0.05, -2.0])
+        >>> print(LocalModel(names, coef, np.ones(2), 1.25, 0.1, 10, shapes=(bend,)).formula())
+        3.25 + f(age) - 2 * income
+            f(age): 20: +2, 40: 0, 60: +1
         """
         if self.classes:
             each = (f"{label}: {self.of_class(label).formula(digits)}" for label in self.classes)
             return "\n".join(each)
         if self.reference is not None:
-            return " x ".join([f"{self.base:.{digits}g}", *map(_power(digits), self.factors())])
-        parts = [f"{self.intercept:.{digits}g}"]
-        for name, value in zip(self.feature_names, self.coef.tolist(), strict=True):
-            if value != 0.0:
+            parts = [f"{self.base:.{digits}g}", *map(_power(digits), self.factors())]
+            return "\n".join([" x ".join(parts), *self._curves("g", digits)])
+        parts = [f"{self.base:.{digits}g}"]
+        for j, (name, value) in enumerate(zip(self.feature_names, self.coef.tolist(), strict=True)):
+            if j in self._bent:
+                parts.append(f"+ f({name})")
+            elif value != 0.0:
                 parts.append(f"{'-' if value < 0 else '+'} {abs(value):.{digits}g} * {name}")
-        return " ".join(parts)
+        return "\n".join([" ".join(parts), *self._curves("f", digits)])
+
+    def _curves(self, letter: str, digits: int) -> list[str]:
+        """Below a formula: a line for each curve, with a few of its points."""
+        lines = []
+        for j in self._bent:
+            found = self.points(j)
+            values = [
+                _rounded(_exp(value), digits) if letter == "g" else _signed(value, digits)
+                for value in found.value.tolist()
+            ]
+            pairs = zip(found.x.tolist(), values, strict=True)
+            told = ", ".join(f"{x:.12g}: {value}" for x, value in pairs)
+            lines.append(f"    {letter}({self.feature_names[j]}): {told}")
+        return lines
 
     def differences(self) -> list[dict[str, Any]]:
         """How a local model that is a correction differs from the exterior model.
@@ -273,7 +477,9 @@ class LocalModel:
             another: `local` and `exterior` coefficient, and their `difference`; of a model of rates
             also the factors, `local_factor` and `exterior_factor`, and the `step` that they are for
             (None for a level). A column of one value in the locality is part of the first entry. Of
-            several classes each entry has its `class`.
+            several classes each entry has its `class`. Of a column that bends, which has the same
+            bend in both models, coefficients and factors are those of the straight part, and the
+            entry has `bends`, True.
 
         Examples
         --------
@@ -309,14 +515,17 @@ class LocalModel:
                 row["local_factor"] = _exp(own * (step or 1.0))
                 row["exterior_factor"] = _exp(other * (step or 1.0))
                 row["step"] = step or None
+            if j in self._bent:
+                row["bends"] = True
             rows.append(row)
         return rows
 
     def correction(self, digits: int = 3) -> str:
         """The model as text where it is a correction of the exterior model: how it differs.
 
-        A column that counts 0.3 more has a coefficient that is larger by 0.3. Of a model of rates
-        these are factors. Of several classes it has a line for the score of each.
+        A column that counts 0.3 more has a coefficient that is larger by 0.3; where it bends, a
+        curve that is steeper by 0.3 everywhere. Of a model of rates these are factors. Of several
+        classes it has a line for the score of each.
 
         Parameters
         ----------
@@ -361,7 +570,7 @@ class LocalModel:
 
 @dataclass(frozen=True, eq=False)
 class Locality(LocalModel):
-    """Where a linear model applies, and the model.
+    """Where a linear or additive model applies, and the model.
 
     A locality in one column is an interval, in several an ellipse along the columns (a ball, if
     their widths are equal). `center` is in the user's units. `radius` is the distance at which
@@ -391,7 +600,7 @@ class Locality(LocalModel):
     place : str
         As `where`, without telling which row that is, for readers who must not know.
     feature_names, coef, coef_scale, intercept, intercept_scale, n_rows, reference, step, classes
-        Of its linear model, as in `LocalModel`.
+        Of its linear or additive model, as in `LocalModel`; so are `shapes`.
     exterior : Exterior or None
         As in `LocalModel`.
 
@@ -462,6 +671,71 @@ def _round_to(value: float, step: float) -> float:
     return float(f"{near:.12g}") + 0.0  # 0 for -0
 
 
+def _thin(x: Array) -> Array:
+    """Without numbers that are much nearer to the one before than its neighbors are to each other;
+    the ends are kept.
+    """
+    near = np.zeros(len(x), dtype=bool)
+    for k in range(1, len(x) - 1):
+        gap = np.diff(x[max(k - 2, 0) : k + 2])
+        near[k] = gap[-2] < _NEAR * np.delete(gap, -2).min()
+    return np.asarray(x[~near])
+
+
+def _include(x: Array, value: float) -> Array:
+    """With a number in its place, instead of one that is near to it."""
+    k = int(np.clip(np.searchsorted(x, value), 1, len(x) - 1))
+    near = np.abs(x - value) < _NEAR * (x[k] - x[k - 1])
+    near[[0, -1]] = False
+    return np.union1d(x[~near], value)
+
+
+def _round_between(value: float, places: Array) -> float:
+    """To a power of ten that is small beside the range of places, and beside the distances from
+    this one to the next.
+    """
+    away = np.abs(places - value)
+    gap = min(float(np.ptp(places)) / 50.0, float(away[away > 0].min(initial=np.inf)) / 5.0)
+    if not 0.0 < gap < np.inf or abs(value) > _MOST * gap:
+        return value
+    unit = 10.0 ** math.floor(math.log10(gap))
+    return float(f"{round(value / unit) * unit:.12g}") + 0.0  # 0 for -0
+
+
+def _follow(x: Array, value: Array, always: float, most: int) -> list[int]:
+    """Which points to keep, so that lines between them have the least squared distance from the
+    others: the ends, that at `always`, and at most so many; fewer, if the lines are close.
+    """
+    size, n = float(np.ptp(value)) or 1.0, len(x)
+    error = np.full((n, n), np.inf)
+    for a in range(n - 1):
+        for b in range(a + 1, n):
+            if not x[a] < always < x[b]:
+                line = np.interp(x[a:b], x[[a, b]], value[[a, b]])
+                # rounded, so that all computers choose the same
+                error[a, b] = round(float((((line - value[a:b]) / size) ** 2).sum()) / n, 9)
+    least = np.where(np.arange(n) == 0, 0.0, np.inf)  # up to each point, in so many steps
+    before: list[Array] = []
+    while least[-1] > _CLOSE**2 and (len(before) + 1 < most or np.isinf(least[-1])):
+        every = least[:, None] + error
+        before.append(every.argmin(axis=0))
+        least = every.min(axis=0)
+    kept = [n - 1]
+    for step in reversed(before):
+        kept.append(int(step[kept[-1]]))
+    return kept[::-1]
+
+
+def _rounded(value: float, digits: int) -> str:
+    """With so many digits, and no exponent where it can be read without."""
+    return f"{float(f'{value:.{digits}g}'):.9g}"
+
+
+def _signed(value: float, digits: int) -> str:
+    text = _rounded(value, digits)
+    return "0" if not float(text) else f"+{text}" if value > 0 else text
+
+
 def _sum(values: Array) -> float:
     """The same on all computers, whose products of arrays differ in the last bits."""
     try:
@@ -479,6 +753,8 @@ def _power(digits: int) -> Any:
     """A factor as it stands in a formula."""
 
     def write(row: dict[str, Any]) -> str:
+        if row["factor"] is None:
+            return f"g({row['column']})"
         factor = f"{row['factor']:.{digits}g}"
         if row["step"] is None:
             return f"({factor} if {row['column']})"
@@ -515,4 +791,7 @@ def _factor_instead(row: dict[str, Any], digits: int) -> str:
     if own == other:
         return ""
     per = "" if row["step"] is None else f" per {row['step']:g}"
+    if row.get("bends"):  # the rest of its factor differs from place to place
+        more = row["local_factor"] / row["exterior_factor"]
+        return f"{row['column']} a further x {more:.{digits}g}{per}"
     return f"{row['column']} {own}{per} instead of {other}"

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import geometry as geometries
 from ._renamed import forward
-from ._typing import Array
+from ._typing import Array, Integers
 from .combinations import SUM, Combination
 from .geometry import Geometry
 from .lookup import memberships
@@ -151,6 +151,7 @@ class Objective:
     block: int = BLOCK
     combination: Combination = SUM
     fine: bool = True
+    signs: Integers | None = None  # (n_features,), that weights must have; 0: any
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_priors"}

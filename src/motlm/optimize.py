@@ -144,10 +144,11 @@ def eliminates(objective: Objective, free: Sequence[str]) -> bool:
     forms.
     """
     closed = objective.loss.closed_form and objective.combination.additive
-    return closed and set(MODEL_FIELDS) <= set(free) and not _is_wide(objective)
+    closed = closed and objective.signs is None
+    return closed and set(MODEL_FIELDS) <= set(free) and not is_wide(objective)
 
 
-def _is_wide(objective: Objective) -> bool:
+def is_wide(objective: Objective) -> bool:
     """Whether models have so many features more than localities have coordinates that a closed form
     at each step takes longer than a search for them.
     """
@@ -241,14 +242,18 @@ def lbfgs(
     """
     eliminated = eliminates(objective, free)
     closed = objective.loss.closed_form and objective.combination.additive
-    if closed and start.n_localities == 0 and set(MODEL_FIELDS) <= set(free):
+    closed = closed and objective.signs is None and set(MODEL_FIELDS) <= set(free)
+    if closed and start.n_localities == 0:
         return solution_at(objective, solve_models(objective, start), 1, True, "closed form")
     if eliminated:
         free = [name for name in free if name not in MODEL_FIELDS]
     tol = 1e-5 if tol is None else tol
+    if closed and not eliminated:  # the search begins with the best models
+        start = solve_models(objective, start)
     with ExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(n_threads)) if n_threads > 1 else None
-        evaluator = Evaluator(objective, Packing(start, free), eliminated, executor, stop)
+        packing = Packing(start, free, signs=objective.signs)
+        evaluator = Evaluator(objective, packing, eliminated, executor, stop)
         return _descend(evaluator, start, max_iter, tol, stop)
 
 
@@ -305,7 +310,7 @@ def _curvature(objective: Objective, packing: Packing, posterior: Posterior) -> 
     from ._engine import descent
 
     first = packing.exterior
-    if first is None or not _is_wide(objective):
+    if first is None or not is_wide(objective):
         return None
     rows, rho = objective.rows, float(posterior.coef_scale[-1])
     spread, ways = rows.spectrum

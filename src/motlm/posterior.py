@@ -676,10 +676,17 @@ class Packing:
     several times as many steps.
     """
 
-    def __init__(self, template: Posterior, free: Sequence[str], plain: bool = False) -> None:
+    def __init__(
+        self,
+        template: Posterior,
+        free: Sequence[str],
+        plain: bool = False,
+        signs: Integers | None = None,
+    ) -> None:
         self.template = template
         self.free = tuple(free)
         self.plain = plain  # whether all numbers enter as they are
+        self.signs = signs  # (n_features,), of weights that must not have the other sign; 0: any
 
     @property
     def shared(self) -> bool:
@@ -796,6 +803,11 @@ class Packing:
             low, high = (-np.inf, np.inf) if limits is None else np.log(limits)
             lower.append(np.full(len(places), low))
             upper.append(np.full(len(places), high))
+            if name == "coef" and self.signs is not None:
+                # where models are corrections, of the exterior's weights and of all differences
+                own = np.resize(self.signs, self.template.coef.size)[places]
+                lower[-1][own > 0] = 0.0
+                upper[-1][own < 0] = 0.0
         return np.concatenate(lower), np.concatenate(upper)
 
 

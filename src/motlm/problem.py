@@ -39,10 +39,11 @@ class Table:
     target: Array
     weight: Array
     places: Integers | None = None  # of the rows in the table that was given; None: all, in order
+    groups: Integers | None = None  # of which all rows are left out together
 
     def part(self, rows: Any) -> Table:
-        places = None if self.places is None else self.places[rows]
-        return Table(self.X[rows], self.target[rows], self.weight[rows], places)
+        places, groups = (None if one is None else one[rows] for one in (self.places, self.groups))
+        return Table(self.X[rows], self.target[rows], self.weight[rows], places, groups)
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Problem:
     combination: Combination
     prior: Prior
     free: tuple[str, ...]
+    signs: Integers | None = None  # (n_features,), that weights must have; 0: any
 
     def objective(self, n_localities: int, inverse_temperature: float) -> Objective:
         prior = self.prior
@@ -69,6 +71,7 @@ class Problem:
             self.rows,
             inverse_temperature,
             combination=self.combination,
+            signs=self.signs,
         )
 
     def rows_of(self, X: Array, target: Array, weight: Array | None = None) -> Rows:
@@ -148,6 +151,7 @@ class Recipe:
     free_scale: bool  # whether the scale of the weights is searched
     room: int  # most localities
     bends: Bends | None = None
+    signs: Integers | None = None  # (n_encoded,), in which columns models must rise or fall
 
     def problem(self, table: Table) -> Problem:
         units = self.standardize
@@ -171,6 +175,7 @@ class Recipe:
             self.combination,
             prior,
             self._free(),
+            None if self.signs is None else inputs.of_features(self.signs),
         )
         return replace(problem, rows=problem.rows_of(table.X, table.target, table.weight))
 

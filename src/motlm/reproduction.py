@@ -21,6 +21,8 @@ from .posterior import FIELDS, Packing, Posterior, Prior
 __all__ = ["PAPER", "nadam", "paper_draw", "upsilon_qmc"]
 
 PAPER: dict[str, Any] = {
+    "local_models": "linear",
+    "select": "held-out",
     "locality_features": "ball",
     "corrections": "none",
     "prior": Prior(),

@@ -22,7 +22,7 @@ import numpy as np
 from . import starts
 from .bounds import catoni
 from .objective import Objective
-from .optimize import NATS, Solution, eliminates
+from .optimize import NATS, Solution, eliminates, is_wide
 from .posterior import Posterior
 from .reproduction import paper_draw
 from .running import SHORT, Runner
@@ -55,6 +55,7 @@ class _Effort(NamedTuple):
 _BALLS_EFFORT = _Effort(12, 5, 2, 2, 4)
 # in a few columns evaluations are cheap, and there are more minima
 _COLUMNS_EFFORT = _Effort(25, 12, 3, 4, 8)
+_ADVANCED = 2  # minima that are polished where a locality is added with little work
 _VARIED = 12  # moves to other columns or rows, at most
 # relative gap from which two objectives, found by searches along the way, are of different minima
 _DIFFERENT = 0.003
@@ -197,6 +198,35 @@ class Search(Runner):
         moved = self.polish(objective, [one.posterior for one in below])
         return self._rank([*found, *moved]), below
 
+    def advance(
+        self,
+        n: int,
+        inverse_temperature: float,
+        rng: np.random.Generator,
+        fewer: Sequence[Solution],
+    ) -> list[Solution]:
+        """The best few mixtures of n localities that are grown from the best one of n - 1, or placed
+        anew, with a fraction of the work of `explore`; where localities do not grow, by that.
+        """
+        few = _half(self.n_starts)
+        if not (self.grows and fewer):
+            return replace(self, n_starts=few).explore(n, inverse_temperature, rng)
+        objective = self.objective(n, inverse_temperature)
+        grown = self._grow(fewer[0].posterior, inverse_temperature, rng, few)
+        begin = self.lowest(objective, grown)[:_ADVANCED]
+        if self._places(n, fewer):
+            drawn = self._draw(objective, n, rng)
+            placed = self._polish_briefly(self.reduce_rows(objective), drawn, self.n_starts)
+            begin += self.lowest(objective, placed)[:_ADVANCED]
+        begin += self._from_free(objective, n, rng, fewer)[:1]
+        return self._rank(self.polish(objective, begin))
+
+    def continued(
+        self, leaders: Sequence[Solution], temperatures: Sequence[float]
+    ) -> dict[float, list[Solution]]:
+        """These minima continued to other inverse temperatures, as far as time allows."""
+        return self._follow(leaders, temperatures)
+
     def along(
         self, leaders: Sequence[Solution], temperatures: Sequence[float], rng: np.random.Generator
     ) -> dict[float, list[Solution]]:
@@ -297,12 +327,16 @@ class Search(Runner):
 
     def _draw(self, objective: Objective, n: int, rng: np.random.Generator) -> list[Posterior]:
         """Mixtures placed at random rows, as many as time allows."""
-        reduced = self.reduce_rows(objective)
+        reduced, exterior = self.reduce_rows(objective), None
+        if is_wide(objective) and not self.unit_scale:
+            exterior = starts.one_model(reduced, self.unit_scale)
         drawn: list[Posterior] = []
         for _ in range(_DRAWN * self.n_starts):
             if drawn and self.watch.over():
                 break
-            drawn.append(starts.place_at_rows(reduced, n, self.unit_scale, rng, self.watch.over))
+            drawn.append(
+                starts.place_at_rows(reduced, n, self.unit_scale, rng, self.watch.over, exterior)
+            )
         return drawn
 
     def _polish_briefly(

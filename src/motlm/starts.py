@@ -45,6 +45,7 @@ def place_at_rows(
     unit_scale: bool,
     rng: np.random.Generator,
     stop: Callable[[], bool] = never,
+    exterior: Posterior | None = None,
 ) -> Posterior:
     """Centers where the geometry places them, radii at random quantiles of the distance, ridge
     models inside and out.
@@ -59,6 +60,9 @@ def place_at_rows(
     rng : numpy Generator
     stop : callable
         Where it returns True, the other balls begin with the exterior's model.
+    exterior : Posterior, default=None
+        That of `one_model`, in whose exterior models are to begin, where it has too many features
+        to be found anew each time.
 
     Returns
     -------
@@ -89,6 +93,8 @@ def place_at_rows(
     radius = np.ones(n)
     coef, intercept = np.zeros((n + 1, *scores, d)), np.zeros((n + 1, *scores))
     working = _from_nothing(objective)
+    layout = placed.get("layout")
+    pooled = layout is not None and layout.pooled
     late = n
     for i in range(n):
         if i and stop():
@@ -98,11 +104,14 @@ def place_at_rows(
         radius[i] = min(max(found, SMALLEST_START), LARGEST_START)
         inside = distance[i] <= radius[i]
         outside &= ~inside
-        coef[i], intercept[i] = _ridge(objective, working, inside)
-    coef[n], intercept[n] = _ridge(objective, working, outside)
+        if not pooled:
+            coef[i], intercept[i] = _ridge(objective, working, inside)
+    if exterior is None:
+        coef[n], intercept[n] = _ridge(objective, working, outside)
+    else:
+        coef[n], intercept[n] = exterior.coef[-1], exterior.intercept[-1]
     coef[late:n], intercept[late:n] = coef[n], intercept[n]
-    layout = placed.get("layout")
-    if layout is not None and layout.pooled:
+    if pooled:
         for i in range(late):
             own = layout.corrected[i] > 0
             inside = distance[i] <= radius[i]

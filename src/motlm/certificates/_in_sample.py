@@ -65,8 +65,9 @@ def audit_in_sample(
     chooses among applicable models, and about the one that `draw_in_sample` draws. No statement is
     about the model itself, which predicts by the means of its posterior. The prior must not depend
     on the rows: the model must be fitted with `Units` of other rows, or, of classifiers,
-    ``standardize=False``. What was chosen on the same rows is paid for: n_localities, the columns
-    and widths of each locality, scales of the prior, rows as centers.
+    ``standardize=False``, and with ``local_models="linear"``, since additive ones take the knots of
+    their curves from the rows. What was chosen on the same rows is paid for: n_localities, the
+    columns and widths of each locality, scales of the prior, rows as centers.
 
     Parameters
     ----------
@@ -96,6 +97,7 @@ def audit_in_sample(
     ...     points_of_interest=points,
     ...     inverse_temperature=4,
     ...     n_starts=1,
+    ...     local_models="linear",
     ...     standardize=False,
     ...     random_state=0,
     ... )
@@ -156,7 +158,8 @@ def draw_in_sample(model: Any, X: Any, y: Any, certificate: Certificate) -> Any:
     >>> from motlm.certificates import audit_in_sample, draw_in_sample, verify
     >>> from motlm.datasets import make_twonorm
     >>> X, y = make_twonorm(400, random_state=0)
-    >>> model = LocalMixtureClassifier(0, standardize=False, random_state=0).fit(X, y)
+    >>> options = {"local_models": "linear", "standardize": False, "random_state": 0}
+    >>> model = LocalMixtureClassifier(0, **options).fit(X, y)
     >>> certificate = audit_in_sample(model, X, y)
     >>> drawn = draw_in_sample(model, X, y, certificate)
     >>> [statement.name for statement in verify(drawn, certificate)]
@@ -202,15 +205,16 @@ def certify_in_sample(
     at once.
 
     A few rows are set aside to fix the units of the columns, since the prior must not depend on the
-    others. Of the posterior as trained, others of more and less temperature, of widths rounded to a
-    grid or equal, and of centers that are learned or put on training rows (medoids, which cost ln
-    C(m, n) nats), the one with the smallest bound is taken. One model is drawn from it, with a seed
-    fixed beforehand: that model is handed out, and the headline is about its predictions.
+    others; for the same reason models are linear. Of the posterior as trained, others of more and
+    less temperature, of widths rounded to a grid or equal, and of centers that are learned or put
+    on training rows (medoids, which cost ln C(m, n) nats), the one with the smallest bound is
+    taken. One model is drawn from it, with a seed fixed beforehand: that model is handed out, and
+    the headline is about its predictions.
 
     Parameters
     ----------
     estimator : LocalMixtureClassifier or LocalMixtureRegressor
-        Cloned. Its columns must be numbers.
+        Cloned. Its columns must be numbers; ``local_models="auto"`` is "linear" here.
     X, y : rows and targets
     delta : float, default=0.05
     reference : float, default=0.05
@@ -255,7 +259,7 @@ def certify_in_sample(
     y = read_targets(X, y)
     units, rest = _set_aside(estimator, X, y, reference, random_state)
     X1, y1 = _safe_indexing(X, rest), y[rest]
-    model = clone(estimator).set_params(standardize=units).fit(X1, y1)
+    model = clone(estimator).set_params(standardize=units, **_linear(estimator)).fit(X1, y1)
     fitted = mixture_of(model)
     trained = read_training(fitted, X1, y1, tolerance)
     found = [_best_posterior(one, delta) for one in _candidates(trained)]
@@ -296,6 +300,11 @@ def _parameters(estimator: Any) -> dict[str, Any]:
     return estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
 
 
+def _linear(estimator: Any) -> dict[str, str]:
+    """Models that take no knots from the rows, of an estimator that has others too."""
+    return {"local_models": "linear"} if "local_models" in _parameters(estimator) else {}
+
+
 def _has_points(mixture: Mixture) -> bool:
     """Whether centers were given, by a person."""
     geometry = mixture.geometry
@@ -315,6 +324,18 @@ def _check_estimator(estimator: Any, X: Any, reference: float) -> None:
             "Use audit_in_sample." if isinstance(estimator, Mixture) else "Use certify.",
         )
     check_task(estimator)
+    if _parameters(estimator).get("local_models") == "additive":
+        raise CertificateError(
+            "local_models='additive' takes the knots of its curves from the rows used for fitting,"
+            " and in-sample the prior must not depend on them.",
+            "Use local_models='linear', or certify, which seals rows.",
+        )
+    if _parameters(estimator).get("monotonic_cst") is not None:
+        raise CertificateError(
+            "monotonic_cst holds for a fitted model, but in-sample the model is drawn at random"
+            " around it, and need not rise or fall as asked.",
+            "Leave monotonic_cst out, or use certify, which certifies the fitted model itself.",
+        )
     if has_text(X):
         raise CertificateError(
             "X has columns of text, whose levels would be taken from the rows used for fitting.",

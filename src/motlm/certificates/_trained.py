@@ -105,6 +105,12 @@ def _refuse_prior_of_rows(mixture: Mixture) -> None:
             "Fit with standardize=motlm.Units.of_rows(other_rows), or a classifier with"
             " standardize=False in units fixed beforehand, or let certify_in_sample do so.",
         )
+    if mixture.inputs.bends is not None:
+        raise CertificateError(
+            "the model is additive: it has taken the knots of its curves from the rows used for"
+            " fitting, so that its prior depends on them.",
+            "Fit with local_models='linear', or use certify, which seals rows.",
+        )
     if not provenance.prior.plain:
         raise CertificateError(
             "the localities have priors of their own; in-sample they must have one, of plain"

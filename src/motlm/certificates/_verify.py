@@ -12,6 +12,7 @@ from joblib import hash as joblib_hash
 
 from .._typing import Array
 from ..errors import CertificateError, MotlmWarning
+from ..localities import Shape
 from ..mixture import Mixture
 from ._models import core_of, find_mixture, model_hash, rows_of_core
 from ._statements import Certificate, Statement
@@ -113,7 +114,17 @@ def _same_models(shown: Mixture, fresh: Mixture) -> bool:
             value, expected = getattr(one, name, 0.0), getattr(other, name, 0.0)
             if not np.allclose(value, expected, rtol=_ROUNDING, atol=0.0):
                 return False
+        if not all(map(_same_shape, one.shapes, other.shapes)):
+            return False
     return True
+
+
+def _same_shape(shown: Shape, fresh: Shape) -> bool:
+    """Whether a curve has the same points, up to rounding of numbers of its size."""
+    size = float(np.abs(fresh.values).max(initial=0.0))
+    return np.array_equal(shown.knots, fresh.knots) and np.allclose(
+        shown.values, fresh.values, rtol=_ROUNDING, atol=_ROUNDING * size
+    )
 
 
 def known_hashes(model: Any) -> tuple[str, ...]:

@@ -60,6 +60,9 @@ class _Options:
     locality_widths: Widths
     corrections: str
     centers: str
+    local_models: str
+    increasing: tuple[str, ...]
+    decreasing: tuple[str, ...]
     full_formulas: bool
     task: str
     exposure: str | None
@@ -99,6 +102,9 @@ class _Options:
             self.locality_widths,
             self.corrections,
             self.centers,
+            self.local_models,
+            self.increasing,
+            self.decreasing,
         )
 
     @property
@@ -380,7 +386,7 @@ def _show(options: _Options, fitted: _Fitted, prepared: Prepared) -> None:
     show(summarize(model, explanation, fitted.X, options.target, options.full_formulas))
     if options.points is None and options.localities == "auto" and not model.localities_:
         show(
-            "localities gave no improvement on held-out rows; --localities 2 searches for two,"
+            "localities gave no improvement on rows left out; --localities 2 searches for two,"
             " --points clients.csv gives typical cases"
         )
     show(f"\n{name} on {len(fitted.y)} sealed rows: {score:.4g}")

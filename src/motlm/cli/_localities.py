@@ -36,6 +36,27 @@ def locality_options(command: _Command) -> _Command:
             help="Rows: centers of localities are rows of the table, real cases.",
         ),
         click.option(
+            "--decreasing",
+            callback=_parse_columns,
+            metavar="NAMES",
+            multiple=True,
+            help="Columns of numbers in which each model must fall.",
+        ),
+        click.option(
+            "--increasing",
+            callback=_parse_columns,
+            metavar="NAMES",
+            multiple=True,
+            help="Columns of numbers in which each model must rise.",
+        ),
+        click.option(
+            "--local-models",
+            type=click.Choice(["auto", "linear", "additive"]),
+            default="auto",
+            show_default=True,
+            help="Straight lines, or a curve for each column of numbers.",
+        ),
+        click.option(
             "--corrections",
             type=click.Choice(["auto", "own", "all", "none"]),
             default="auto",
@@ -91,9 +112,17 @@ class LocalityOptions:
     widths: Widths = "learned"
     corrections: str = "auto"
     centers: str = "free"
+    local_models: str = "auto"
+    increasing: tuple[str, ...] = ()
+    decreasing: tuple[str, ...] = ()
 
     def check(self, points: bool) -> None:
         """Refuse options that contradict each other; `points` tells whether there are any."""
+        both = [name for name in self.increasing if name in self.decreasing]
+        if both:
+            raise CommandError(
+                f"--increasing and --decreasing both name {both[0]!r}; a model cannot do both."
+            )
         if self.centers == "rows" and points:
             raise CommandError("--centers rows and --points are two kinds of centers; choose one.")
         if isinstance(self.widths, str):
@@ -115,10 +144,13 @@ class LocalityOptions:
 
     def check_columns(self, names: tuple[str, ...]) -> None:
         """Refuse columns that are not of the model."""
-        for name in self.columns:
+        asked = [("--locality-columns", name) for name in self.columns]
+        asked += [("--increasing", name) for name in self.increasing]
+        asked += [("--decreasing", name) for name in self.decreasing]
+        for option, name in asked:
             if name not in names:
                 raise CommandError(
-                    f"--locality-columns {name!r} is not a column of the model; its columns are"
+                    f"{option} {name!r} is not a column of the model; its columns are"
                     f" {', '.join(names[:30])}."
                 )
 
@@ -132,6 +164,9 @@ class LocalityOptions:
             else [*self.widths],
             "corrections": self.corrections,
             "centers": self.centers,
+            "local_models": self.local_models,
+            "monotonic_cst": dict.fromkeys(self.increasing, 1) | dict.fromkeys(self.decreasing, -1)
+            or None,
         }
 
 

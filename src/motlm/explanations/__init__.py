@@ -4,6 +4,7 @@ would change that answer.
 
 from ._counterfactual import Counterfactual, counterfactual
 from ._global import GlobalExplanation, Region, explain_global
+from ._importance import Importance, importance
 from ._local import LocalExplanation, explain_local
 from ._row import ClassScore, RowExplanation
 
@@ -11,10 +12,12 @@ __all__ = [
     "ClassScore",
     "Counterfactual",
     "GlobalExplanation",
+    "Importance",
     "LocalExplanation",
     "Region",
     "RowExplanation",
     "counterfactual",
     "explain_global",
     "explain_local",
+    "importance",
 ]

@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Array, Integers
 from ..mixture import Mixture, View
 
-__all__ = ["nearest_rows", "split_scores"]
+__all__ = ["nearest_rows", "parts_of", "split_scores"]
 
 _BLOCK = 1024  # rows whose distances to the training rows are held at once
 
@@ -33,6 +33,20 @@ def split_scores(view: View) -> tuple[Array, Array]:
         base[row] = at_places[models].mean(axis=0)
         parts[row] = _times(slopes[models], features[row] - places[models]).mean(axis=0)
     return base, inputs.by_column(parts)
+
+
+def parts_of(view: View) -> Array:
+    """What each encoded column adds to the score of the model used, (n_rows, n_encoded), relative
+    to the average training row; of several classes (n_rows, n_classes, n_encoded).
+    """
+    mixture = view.mixture
+    inputs, slopes = mixture.inputs, mixture.posterior.coef * mixture.target.scale
+    features = inputs.features(view.encoded, inputs.coordinates(inputs.standardize(view.encoded)))
+    parts = _times(slopes[view.used], features)
+    for row in np.flatnonzero(view.used < 0):
+        models = np.flatnonzero(view.applicable[:, row])
+        parts[row] = _times(slopes[models], features[[row]]).mean(axis=0)
+    return inputs.by_column(parts)
 
 
 def _times(slopes: Array, gaps: Array) -> Array:

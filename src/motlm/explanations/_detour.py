@@ -69,7 +69,7 @@ class Detour:
     def _rules(self, leave: bool) -> list[Callable[[Array], Any]]:
         """What must not be negative at a point; the first must be 0 if the domain is a plane."""
         domain, own = self.domain, self.own
-        rules: list[Callable[[Array], Any]] = [lambda z: domain.gradient @ z - domain.reach]
+        rules: list[Callable[[Array], Any]] = [domain.excess]
         if own is None:
             return rules + [_be_outside(one) for one in self.others]
         most = own.radius**2 * (1 - 1e-9)
@@ -124,7 +124,7 @@ class Detour:
         made: dict[tuple[float, ...], tuple[bool, float, Array]] = {}
         for place in places + self._all_around(begin, near, free):
             bad = any(k.squared_distance(place) < k.radius**2 for k in self.others)
-            bad |= bool(np.any(domain.gradient @ place < domain.reach - 1e-9))
+            bad |= bool(np.any(domain.excess(place) < -1e-9))
             cost = float(((place - begin) ** 2).sum())
             made[tuple(place.round(6).tolist())] = (bad, cost, place[free])
         best = sorted(made.values(), key=lambda one: one[:2])
@@ -135,7 +135,7 @@ class Detour:
         localities, moved between the planes.
         """
         between = replace(self.domain, radius=np.inf).fix(free, begin)
-        if self.domain.gradient.ndim < 2 or between is None:
+        if np.size(self.domain.reach) < 2 or between is None:
             return []
         random = np.random.default_rng(0).standard_normal((_SIDES, len(free)))
         places = []

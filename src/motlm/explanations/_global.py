@@ -14,10 +14,11 @@ from .._renamed import warn_of
 from .._typing import AnyArray, Array, Integers
 from ..certificates import Certificate, standing
 from ..errors import InputTypeError
-from ..localities import Locality, LocalModel
+from ..localities import Locality, LocalModel, Shape
 from ..mixture import Mixture, View, mixture_of
 from ..tables import Entry, html_table, number, plain, table_of
 from ..targets import Target
+from ._importance import Importance, importance
 
 __all__ = ["GlobalExplanation", "Region", "explain_global"]
 
@@ -52,8 +53,13 @@ class Region:
     score, exterior_score, linear_score : float or None
         On its rows: of its own model, of the exterior model, and of one linear model for all rows.
     coef, coef_scale, intercept, intercept_scale, formula
-        Of its linear model, as in `motlm.LocalModel`: they give its score. Of several classes coef
-        is (n_classes, n_columns), intercept (n_classes,), and the formula has a line for each.
+        Of its model, as in `motlm.LocalModel`: they give its score, with what the shapes of an
+        additive model add. Of several classes coef is (n_classes, n_columns), intercept
+        (n_classes,), and the formula has a line for each.
+    shapes : tuple of dict
+        Of an additive model, for each column that bends: its `column`, `reference`, and the arrays
+        `x`, `value` and `scale` of its whole curve, as `motlm.LocalModel.curve` gives them; of
+        several classes `value` is (n_classes, n_points). Else empty.
     correction : str
         How its model differs from the exterior model, "as everywhere, except: ..", if it is a
         correction of that; else empty. Of several classes it has a line for each.
@@ -109,6 +115,7 @@ class Region:
     correction: str = ""
     differences: tuple[dict[str, Any], ...] = ()
     exterior_coef: Array | None = None  # of which its model is a correction
+    shapes: tuple[dict[str, Any], ...] = ()
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -122,9 +129,13 @@ class Region:
         return self.n_used
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values; of several classes with `classes` and `formulas`."""
+        """As plain values; of several classes with `classes` and `formulas`, of additive models
+        with `shapes`.
+        """
         names = [name for name in self.__dataclass_fields__ if name != "exterior_coef"]
         content = {name: getattr(self, name) for name in names}
+        if not self.shapes:
+            del content["shapes"]
         formulas = content.pop("formulas")
         more = {"classes": self.classes, "formulas": formulas} if formulas else {}
         return dict(plain({**content, **more}))
@@ -132,7 +143,8 @@ class Region:
     def to_frame(self) -> Any:
         """One row for each column: coefficient with its deviation, center and half-width; where
         the model is a correction, the exterior model's coefficient beside it; of a model of rates
-        also its factor, and of several classes the coefficient in each score.
+        also its factor, and of several classes the coefficient in each score. Of a column that
+        bends the coefficient is that of the straight part, and `bends` is True.
         """
         return table_of(self._rows())
 
@@ -146,6 +158,7 @@ class Region:
             strict=True,
         )
         factors = {one["column"]: one["text"] for one in self.factors}
+        bent = {one["column"] for one in self.shapes}
         return [
             {
                 "column": name,
@@ -155,6 +168,7 @@ class Region:
                 "center": center,
                 "reaches": width,
                 **({"factor": factors.get(name, "")} if factors else {}),
+                **({"bends": name in bent} if bent else {}),
             }
             for j, (name, scale, center, width) in enumerate(columns)
         ]
@@ -187,11 +201,17 @@ class Region:
         return f"{self.name}, {self.where}" if self.where else self.name
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<p><code>{escape(line)}</code></p>" for line in self._lines())
+        lines = _paragraphs(self._lines())
         if self.correction:
-            full = "".join(f"<p><code>{escape(line)}</code></p>" for line in self._lines(True))
+            full = _paragraphs(self._lines(True))
             lines += f"<details><summary>full formula</summary>{full}</details>"
         return f"<h4>{escape(self.title)}</h4>{lines}{html_table(self._rows())}"
+
+
+def _paragraphs(lines: list[str]) -> str:
+    """Formulas, and the curves below them."""
+    every = "\n".join(lines).split("\n")
+    return "".join(f"<p><code>{escape(line.strip())}</code></p>" for line in every)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +236,8 @@ class GlobalExplanation:
         The one that the model carries, if it stands; see `motlm.certificates.standing`.
     void : str
         Why the certificate that it carries is void, and therefore not quoted; else empty.
+    importance : Importance or None
+        How much each column matters on these rows, as `importance` gives it.
 
     Examples
     --------
@@ -246,15 +268,17 @@ class GlobalExplanation:
     linear_score: float  # of one linear model for all rows
     certificate: Certificate | None
     void: str = ""  # why the certificate is not quoted
+    importance: Importance | None = None
 
     def to_dict(self) -> dict[str, Any]:
         content = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
-            if name not in ("regions", "certificate")
+            if name not in ("regions", "certificate", "importance")
         }
         content["regions"] = [region.to_dict() for region in self.regions]
         content["certificate"] = None if self.certificate is None else self.certificate.to_dict()
+        content["importance"] = None if self.importance is None else self.importance.to_dict()
         return dict(plain(content))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -286,7 +310,7 @@ class GlobalExplanation:
 
     def coefficients(self) -> Any:
         """A pandas table: a row for each column, the coefficient of each region; of several classes
-        that of each class in each region.
+        that of each class in each region. Of a column that bends it is that of the straight part.
         """
         rows: list[dict[str, Any]] = []
         for j, name in enumerate(self.regions[0].feature_names):
@@ -298,7 +322,9 @@ class GlobalExplanation:
 
     def factors(self) -> Any:
         """A pandas table of a model of rates, the tariff: a row for each column with the reference
-        and step of its factor, and the factor in each region; the first row is the base.
+        and step of its factor, and the factor in each region; the first row is the base. A column
+        that bends has a row for each of a few points, "age at 25", between which factors are found
+        by interpolating their logarithms.
         """
         if self.regions[0].base is None:
             raise InputTypeError(
@@ -307,13 +333,31 @@ class GlobalExplanation:
         rows: dict[str, dict[str, Any]] = {}
         for region in self.regions:
             for one in region.factors:
+                if one["factor"] is None:
+                    rows[one["column"]] = {}  # in its place; the last is the exterior's
+                    continue
                 empty = {"column": one["column"], "reference": one["reference"], "per": one["step"]}
                 rows.setdefault(one["column"], empty)[region.name] = one["factor"]
         names = [name for name in self.regions[0].feature_names if name in rows]
         start = {"column": "base", "reference": None, "per": None}
         base = {**start, **{region.name: region.base for region in self.regions}}
         absent = {region.name: 1.0 for region in self.regions}
-        return table_of([base, *({**absent, **rows[name]} for name in names)]).set_index("column")
+        made = [base]
+        for name in names:
+            made += [{**absent, **rows[name]}] if rows[name] else self._curve_rows(name)
+        return table_of(made).set_index("column")
+
+    def _curve_rows(self, name: str) -> list[dict[str, Any]]:
+        """The factors of a column that bends, at the points of the exterior model."""
+        [one] = [one for one in self.regions[-1].factors if one["column"] == name]
+        rows = []
+        for x in (point["x"] for point in one["points"]):
+            row = {"column": f"{name} at {x:.12g}", "reference": one["reference"], "per": None}
+            for region in self.regions:
+                [curve] = [shape for shape in region.shapes if shape["column"] == name]
+                row[region.name] = float(np.exp(np.interp(x, curve["x"], curve["value"])))
+            rows.append(row)
+        return rows
 
     def __str__(self) -> str:
         return self.text()
@@ -341,6 +385,8 @@ class GlobalExplanation:
                     f" {number(region.linear_score)})"
                 )
             lines += [where, *(f"    {line}" for line in region._lines(full_formulas))]
+        if self.importance is not None and any(region.shapes for region in self.regions):
+            lines.append(f"mean effect of each column: {self.importance}")
         lines.append(f"local models contradict each other on {self.ambiguous:.1%} of the rows")
         if self.certificate is not None:
             lines.append(self.certificate.headline.sentence)
@@ -424,6 +470,7 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
         linear_score=mixture.target.measure(y, linear) or 0.0,
         certificate=found.certificate,
         void=found.void,
+        importance=importance(mixture, X),
     )
 
 
@@ -456,8 +503,24 @@ def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
         base=None if local.reference is None else local.base,
         factors=() if local.reference is None else tuple(local.factors()),
         formulas={label: local.of_class(label).formula() for label in local.classes},
+        shapes=tuple(_curve(local, one) for one in local.shapes),
         **_correction(local),
     )
+
+
+def _curve(local: LocalModel, shape: Shape) -> dict[str, Any]:
+    """The whole curve of a column; of several classes the values have an axis."""
+    zero = local.reference_of(shape.column)
+    x = np.union1d(shape.knots, zero)
+    each = [local.curve(shape.column, x, label) for label in local.classes or (None,)]
+    value = np.array([one.value for one in each])
+    return {
+        "column": local.feature_names[shape.column],
+        "reference": zero,
+        "x": x,
+        "value": value if local.classes else value[0],
+        "scale": np.max([one.scale for one in each], axis=0),
+    }
 
 
 def _where(mixture: Mixture, i: int) -> str:

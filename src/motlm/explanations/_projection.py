@@ -52,6 +52,30 @@ class Domain:
             radius=float(np.sqrt(room)),
         )
 
+    def excess(self, point: Array) -> Any:
+        """By how much a point has more than enough of the score; of each of several planes."""
+        return self.gradient @ point - self.reach
+
+    def within(self, start: Array, cost: float) -> Self:
+        """Perhaps without points that are farther from the start, by their squared distance."""
+        return self
+
+    def split(self, point: Array, free: Booleans) -> tuple[Self, ...]:
+        """Parts to search one by one, if `nearest` gave a point that may be outside; none here."""
+        return ()
+
+    def cell(self, point: Array) -> Domain:
+        """The part of it around a point in which nothing bends: here all of it."""
+        return self
+
+    def among_knots(self, start: Array) -> Self:
+        """The part of it where it bends; here all of it."""
+        return self
+
+    def lift(self, point: Array, free: Booleans) -> Array:
+        """A point that is inside, or nearer to that; here the same."""
+        return point
+
     def walls(self, point: Array) -> Array:
         """(n_walls, n_columns): the gradients of the planes that a point lies on."""
         return self.gradient[None]

@@ -1,5 +1,5 @@
-"""The nearest row with another answer: over changes of categories, branches over whole numbers, and
-projections in the columns of numbers.
+"""The nearest row with another answer: over changes of categories, branches over whole numbers and
+curves, and projections in the columns of numbers.
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import combinations, islice, product
+from typing import Any
 
 import numpy as np
 
 from .._typing import Array, Booleans
 from ..inputs import Group
 from ..mixture import Mixture
+from ._curved import Bend, Curved
 from ._detour import Detour
 from ._limits import Conditions, Limits
 from ._projection import Domain
@@ -22,10 +24,15 @@ from ._wedge import Wedge
 __all__ = ["Found", "Search"]
 
 _BEYOND = 1e-7  # of the size of the score's terms: how far beyond the border of a label
-_NODES = 2000  # branches over whole numbers
+_NODES = 2000  # branches over whole numbers, and over parts of curves: some seconds at most
+_ALL_NODES = 5000  # of all combinations of categories, after which each has the next number
+_FEW_NODES = 50
 _CHOICES = 20_000  # combinations of categories
 _DETOURS = 20  # searches by a general solver
 _WHOLE = 1e-9  # from a whole number
+_SAME = 1e-9  # relative, of squared distances
+_CELLS = 20  # that are tried one after another from a point of a curved domain
+_INTO = 1e-9  # relative: so far from a knot into a cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +44,7 @@ class Found:
     exact: bool = True  # whether it is proved that there is none, or none nearer
     elsewhere: bool = False  # whether nearer ones lie where another model is used
     detours: int = 0
+    branches: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +75,12 @@ class Search:
         slopes = np.atleast_2d(routine.coef[used] * mixture.target.scale)
         offsets = np.atleast_1d(mixture.target.in_units(routine.intercept[used : used + 1])[0])
         signs, margin = conditions.signs, 0.0
+        bends, ignored = _bends(mixture, row, used)
+        offsets = offsets + ignored
         if not conditions.equal:
             start = np.abs((row - origin) * factor) + 1.0
             terms = np.array([float(np.abs(slope) @ start) for slope in slopes])
+            terms += sum(np.abs(one.values).max(axis=1) for one in bends)
             margin = _BEYOND * (np.abs(signs) @ (np.abs(offsets) + terms))
         gradient, reach = signs @ slopes, conditions.level - signs @ offsets + margin
         center, weight, radius = np.zeros(len(row)), np.zeros(len(row)), np.inf
@@ -77,17 +88,22 @@ class Search:
             locus = routine.loci[used]
             center[locus.columns], radius = locus.center, locus.radius
             weight[locus.columns] = 1.0 if locus.weight is None else locus.weight
-        one = len(gradient) == 1
-        domain = (Domain if one else Wedge)(
-            gradient=gradient[0] if one else gradient,
-            reach=float(reach[0]) if one else reach,
-            equal=conditions.equal and not limits.whole,
-            low=_standardize(limits.low, origin, factor),
-            high=_standardize(limits.high, origin, factor),
-            center=center,
-            weight=weight,
-            radius=radius,
-        )
+        around: dict[str, Any] = {
+            "equal": conditions.equal and not limits.whole,
+            "low": _standardize(limits.low, origin, factor),
+            "high": _standardize(limits.high, origin, factor),
+            "center": center,
+            "weight": weight,
+            "radius": radius,
+        }
+        domain: Domain
+        if bends:
+            each = tuple(Bend(one.column, one.knots, signs @ one.values) for one in bends)
+            domain = Curved(gradient=gradient, reach=reach, bends=each, **around)
+        elif len(gradient) == 1:
+            domain = Domain(gradient=gradient[0], reach=float(reach[0]), **around)
+        else:
+            domain = Wedge(gradient=gradient, reach=reach, **around)
         detour = Detour.of(domain, routine.loci, used)
         return cls(row, origin, factor, limits, domain, detour, accept)
 
@@ -99,8 +115,8 @@ class Search:
     @property
     def gap(self) -> float:
         """The distance of the row from the first of the planes, as if nothing were in the way."""
-        gradient = np.atleast_2d(self.domain.gradient)[0]
-        lack = float(np.atleast_1d(self.domain.reach)[0] - gradient @ self._begin(self.row))
+        gradient, begin = np.atleast_2d(self.domain.gradient)[0], self._begin(self.row)
+        lack = -float(np.atleast_1d(self.domain.excess(begin))[0])
         return lack / max(float(np.linalg.norm(gradient)), float(np.finfo(float).tiny))
 
     def best(self, found: Found) -> Found:
@@ -118,8 +134,9 @@ class Search:
     def _improve(self, found: Found, paid: float, changed: Array) -> Found:
         """With the nearest row that has these categories, if it is nearer."""
         begin = self._begin(changed)
-        point, proved = self._nearest(begin, found.cost - paid)
-        found = replace(found, exact=found.exact and proved)
+        most = _NODES if found.branches < _ALL_NODES else _FEW_NODES
+        point, proved, count = self._nearest(begin, found.cost - paid, most)
+        found = replace(found, exact=found.exact and proved, branches=found.branches + count)
         if point is None:
             return found
         row = self._row(changed, begin, point)
@@ -133,7 +150,7 @@ class Search:
             row = self._row(changed, begin, point)
             if not self.accept(row):
                 return found
-        cost = paid + float(((point - begin) ** 2).sum())
+        cost = paid + _squared(point - begin)
         return found if cost >= found.cost else replace(found, row=row, cost=cost)
 
     def _begin(self, row: Array) -> Array:
@@ -173,35 +190,88 @@ class Search:
 
     # -- numbers
 
-    def _nearest(self, begin: Array, limit: float) -> tuple[Array | None, bool]:
+    def _nearest(self, begin: Array, limit: float, most: int) -> tuple[Array | None, bool, int]:
         """The nearest point at less than a squared distance, by branches over the whole numbers
-        among its columns, the nearest first; and whether it is proved to be that.
+        among its columns and over the parts of a curved domain, the nearest first; whether it is
+        proved to be that; and the number of branches.
         """
-        whole = [j for j in self.limits.whole if self.free[j]]
         waiting: list[tuple[float, int, Array, Domain]] = []
+        best: Array | None = None
 
         def wait(domain: Domain, order: int) -> None:
+            domain = domain.within(begin, limit)
             point = self._project(domain, begin)
             if point is not None:
-                heappush(waiting, (float(((point - begin) ** 2).sum()), order, point, domain))
+                heappush(waiting, (_squared(point - begin), order, point, domain))
+
+        def improve(domain: Domain, point: Array) -> None:
+            nonlocal best, limit
+            guess = self._guess(domain, point, begin)
+            if guess is not None and _squared(guess - begin) < limit:
+                best, limit = guess, _squared(guess - begin)
 
         wait(self.domain, 0)
-        for made in range(1, 2 * _NODES, 2):
-            if not waiting or waiting[0][0] >= limit:
-                return None, True
+        if waiting and waiting[0][0] < limit and self.domain.split(waiting[0][2], self.free):
+            near = self.domain.among_knots(begin)
+            point = self._project(near, begin)
+            if point is not None:
+                improve(near, point)
+        for made in range(1, 2 * most, 2):
+            if not waiting or waiting[0][0] >= limit * (1.0 if best is None else 1.0 - _SAME):
+                return best, True, made // 2
             _, _, point, domain = heappop(waiting)
-            values = point[whole] / self.factor[whole] + self.origin[whole]
-            away = np.abs(values - np.rint(values))
-            if not (away > _WHOLE).any():
-                return point, True
-            k = int(np.argmax(away))
-            j = whole[k]
-            high, low = domain.high.copy(), domain.low.copy()
-            high[j] = (np.floor(values[k]) - self.origin[j]) * self.factor[j]
-            low[j] = (np.ceil(values[k]) - self.origin[j]) * self.factor[j]
-            wait(replace(domain, high=high), made)
-            wait(replace(domain, low=low), made + 1)
-        return None, False
+            parts = domain.split(point, self.free)
+            if parts:
+                improve(domain, point)
+            else:
+                parts = self._branch(domain, point)
+            if not parts:
+                return point, True, made // 2
+            for order, part in enumerate(parts, made):
+                wait(part, order)
+        return best, False, most
+
+    def _branch(self, domain: Domain, point: Array) -> tuple[Domain, ...]:
+        """Below and above the column that is farthest from a whole number; none where all are."""
+        whole = [j for j in self.limits.whole if self.free[j]]
+        values = point[whole] / self.factor[whole] + self.origin[whole]
+        away = np.abs(values - np.rint(values))
+        if not (away > _WHOLE).any():
+            return ()
+        k = int(np.argmax(away))
+        j = whole[k]
+        high, low = domain.high.copy(), domain.low.copy()
+        high[j] = (np.floor(values[k]) - self.origin[j]) * self.factor[j]
+        low[j] = (np.ceil(values[k]) - self.origin[j]) * self.factor[j]
+        return replace(domain, high=high), replace(domain, low=low)
+
+    def _guess(self, domain: Domain, point: Array, begin: Array) -> Array | None:
+        """A point of a curved domain near to one that may be outside: the nearest of the cell
+        around it in which nothing bends, and of the cells next to that on the way back.
+        """
+        best: Array | None = None
+        for start in (domain.lift(point, self.free), point):
+            place, cost = start, np.inf
+            for _ in range(_CELLS):
+                back = place + _INTO * np.sign(begin - place) * (1.0 + np.abs(place))
+                found = self._in_cell(domain.cell(np.where(self.free, back, place)), begin)
+                if found is None or _squared(found - begin) >= cost * (1.0 - _SAME):
+                    break
+                place, cost = found, _squared(found - begin)
+            if cost < (np.inf if best is None else _squared(best - begin)):
+                best = place
+        return best
+
+    def _in_cell(self, cell: Domain, begin: Array) -> Array | None:
+        """The nearest point of a cell, whole numbers being rounded where it has none."""
+        found = self._project(cell, begin)
+        if found is None or not self._branch(cell, found):
+            return found
+        whole = [j for j in self.limits.whole if self.free[j]]
+        low, high = cell.low.copy(), cell.high.copy()
+        values = np.rint(found[whole] / self.factor[whole] + self.origin[whole])
+        low[whole] = high[whole] = (values - self.origin[whole]) * self.factor[whole]
+        return self._project(replace(cell, low=low, high=high), begin)
 
     def _project(self, domain: Domain, begin: Array) -> Array | None:
         """The nearest point of a domain that differs in free columns alone."""
@@ -213,6 +283,26 @@ class Search:
         point = begin.copy()
         point[free] = part
         return point
+
+
+def _bends(mixture: Mixture, row: Array, used: int) -> tuple[list[Bend], Array]:
+    """What the scores of a model have beyond straight lines, (n_scores, n_knots) of each column in
+    the units of the target; and the sum of those columns that are ignored elsewhere, at the row.
+    """
+    routine, made = mixture.routine(), []
+    ignored = np.zeros(np.size(routine.intercept[used]))
+    for one in routine.curves:
+        j, values = one.column, np.atleast_2d(one.values[used]) * mixture.target.scale
+        if routine.factor[j] > 0:
+            knots = (one.knots - routine.origin[j]) * routine.factor[j]
+            made.append(Bend(j, knots, values))
+        else:
+            ignored = ignored + Bend(j, one.knots, values).at(float(row[j]))
+    return made, ignored
+
+
+def _squared(step: Array) -> float:
+    return float((step**2).sum())
 
 
 def _standardize(bound: Array, origin: Array, factor: Array) -> Array:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..errors import ExportError
 from ..mixture import mixture_of
-from ..routine import LINKS, Routine
+from ..routine import LINKS, Curve, Routine
 
-__all__ = ["routine_of"]
+__all__ = ["is_shared", "routine_of"]
+
+_SAME = 1e-13  # relative; products of matrices differ in the last bits from row to row
 
 
 def routine_of(model: Any, norms: tuple[str, ...], language: str) -> Routine:
@@ -26,3 +30,9 @@ def routine_of(model: Any, norms: tuple[str, ...], language: str) -> Routine:
             f" can write the links {', '.join(LINKS)}."
         )
     return routine
+
+
+def is_shared(curve: Curve) -> bool:
+    """Whether all models have the same curve, as corrections of one exterior model do."""
+    gap = np.abs(curve.values - curve.values[-1:]).max(initial=0.0)
+    return bool(gap <= _SAME * np.abs(curve.values).max(initial=0.0))

@@ -10,7 +10,7 @@ from ..errors import ExportError, MissingPackageError
 from ..geometry import Locus
 from ..mixture import mixture_of
 from ..routine import Answer, Routine
-from ._common import routine_of
+from ._common import is_shared, routine_of
 
 __all__ = ["to_onnx"]
 
@@ -123,6 +123,8 @@ def _score(routine: Routine, graph: _Graph) -> str:
     scores = graph.node("Add", products, graph.constant(intercept))
     if classes:  # (rows, n + 1, classes), else (rows, n + 1)
         scores = graph.node("Reshape", scores, graph.constant([0, n + 1, *classes], np.int64))
+    if routine.curves:
+        scores = graph.node("Add", scores, _bends(routine, graph))
     if n == 0:
         return scores
     z = graph.node("Mul", shifted, graph.constant(factor))
@@ -137,6 +139,29 @@ def _score(routine: Routine, graph: _Graph) -> str:
     if classes:
         chosen = graph.node("Expand", chosen, graph.constant([1, 1, *classes], np.int64))
     return graph.node("GatherElements", scores, chosen, axis=1)
+
+
+def _bends(routine: Routine, graph: _Graph) -> str:
+    """The sum of the curves, like the scores; of one model where all models share them.
+
+    Each curve is its first value, and the steps between its knots times ramps from 0 to 1.
+    """
+    first = -1 if all(map(is_shared, routine.curves)) else 0
+    values = [one.values[first:] for one in routine.curves]
+    columns = np.concatenate([np.full(len(one.knots) - 1, one.column) for one in routine.curves])
+    start = np.concatenate([one.knots[:-1] for one in routine.curves])
+    width = np.concatenate([np.diff(one.knots) for one in routine.curves])
+    steps = np.concatenate([np.diff(one, axis=-1) for one in values], axis=-1)
+    base = np.sum([one[..., 0] for one in values], axis=0)
+    x = graph.node("Gather", "X", graph.constant(columns, np.int64), axis=1)
+    away = graph.node("Sub", x, graph.constant(start))
+    share = graph.node("Div", away, graph.constant(width))
+    ramps = graph.node("Clip", share, graph.constant(0.0), graph.constant(1.0))
+    weights = graph.constant(steps.reshape(-1, len(width)).T)
+    total = graph.node("Add", graph.node("MatMul", ramps, weights), graph.constant(base.ravel()))
+    if base.ndim == 1:
+        return total
+    return graph.node("Reshape", total, graph.constant([0, *base.shape], np.int64))
 
 
 def _distance(locus: Locus, z: str, place: dict[int, int], graph: _Graph) -> str:

@@ -11,8 +11,8 @@ from .._typing import Array
 from ..errors import InputError
 from ..geometry import Locus
 from ..inputs import Group
-from ..routine import Answer, Routine
-from ._common import routine_of
+from ..routine import Answer, Curve, Routine
+from ._common import is_shared, routine_of
 
 __all__ = ["to_python"]
 
@@ -44,6 +44,26 @@ _SCORES = (  # one for each class
     "]",
     "score = [sum(one) / len(one) for one in zip(*scores)]",
 )
+_ONE_BEND = (  # of each model
+    "intercepts = [b + curve(value, knots, one) for b, one in zip(intercepts, points)]",
+)
+_BENDS = (  # of each model and class
+    "intercepts = [",
+    "    [b + curve(value, knots, one) for b, one in zip(*both)]",
+    "    for both in zip(intercepts, points)",
+    "]",
+)
+_CURVE = (
+    "from bisect import bisect_right",
+    "",
+    "def curve(at, knots, points):",
+    "    # lines between the points at the knots; beyond these the first and the last one",
+    "    k = min(max(bisect_right(knots, at), 1), len(knots) - 1)",
+    "    share = (at - knots[k - 1]) / (knots[k] - knots[k - 1])",
+    "    share = min(max(share, 0.0), 1.0)",
+    "    return points[k - 1] * (1.0 - share) + points[k] * share",
+    "",
+)
 
 
 def to_python(model: Any, name: str = "predict") -> str:
@@ -67,7 +87,8 @@ def to_python(model: Any, name: str = "predict") -> str:
         raise InputError(f"name must be a Python name; got {name!r}.")
     routine = routine_of(model, _NORMS, "Python")
     place = {int(j): k for k, j in enumerate(routine.used)}
-    body = ["x = []"]
+    body = list(_CURVE) if routine.curves else []
+    body += [f"intercepts = {_floats(routine.intercept)}", "x = []"]
     for group in routine.groups:
         body += _column(routine, group, place)
     body.append("away = []")
@@ -76,7 +97,6 @@ def to_python(model: Any, name: str = "predict") -> str:
     body += [
         f"radii = {_floats(routine.radius)}",
         f"coefs = {_floats(routine.coef[..., routine.used])}",
-        f"intercepts = {_floats(routine.intercept)}",
         "inside = [i for i, radius in enumerate(radii) if away[i] <= radius]",
         {
             "nearest": "used = [min(inside, key=lambda i: away[i])] if inside else [len(radii)]",
@@ -90,7 +110,7 @@ def to_python(model: Any, name: str = "predict") -> str:
         '    """Written by motlm; the prediction for one row, a mapping of column names to values.',
         '    """',
     ]
-    return "\n".join([*head, *(f"    {line}" for line in body)]) + "\n"
+    return "\n".join([*head, *(f"    {line}".rstrip() for line in body)]) + "\n"
 
 
 def _column(routine: Routine, group: Group, place: dict[int, int]) -> list[str]:
@@ -103,7 +123,11 @@ def _column(routine: Routine, group: Group, place: dict[int, int]) -> list[str]:
             "if value is None or value != value or value in (float('inf'), float('-inf')):",
             f"    raise ValueError({missing!r})",
         ]
-        return [*lines, _append(routine, start, "value")] if start in place else lines
+        if start in place:
+            lines.append(_append(routine, start, "value"))
+        return lines + [
+            line for curve in routine.curves if curve.column == start for line in _bend(curve)
+        ]
     missing, unknown = f"column {name!r} is missing", f"column {name!r}: unknown category "
     lines += [
         "if value is None or value != value:",
@@ -118,6 +142,15 @@ def _column(routine: Routine, group: Group, place: dict[int, int]) -> list[str]:
             hot = f"((1.0 if value == {level!r} else 0.0) if known else {typical})"
             lines.append(_append(routine, j, hot))
     return lines
+
+
+def _bend(curve: Curve) -> list[str]:
+    """Add the curve of a column to the intercepts; written once where all models share it."""
+    points = _floats(curve.values)
+    if is_shared(curve):
+        points = f"[{_floats(curve.values[-1])}] * {len(curve.values)}"
+    add = _ONE_BEND if curve.values.ndim == 2 else _BENDS
+    return [f"knots = {_floats(curve.knots)}", f"points = {points}", *add]
 
 
 def _append(routine: Routine, j: int, value: str) -> str:

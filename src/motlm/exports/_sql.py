@@ -12,14 +12,15 @@ from .._typing import Array
 from ..errors import ExportError
 from ..geometry import Locus
 from ..inputs import Group
-from ..routine import Routine
-from ._common import routine_of
+from ..routine import Curve, Routine
+from ._common import is_shared, routine_of
 from ._dialects import Dialect, dialect_of
 
 __all__ = ["LONGEST", "to_sql"]
 
 LONGEST = 900_000  # characters; SQLite takes a million
 _NORMS = ("euclidean", "manhattan", "quadratic")
+_SHORTEST_LINE = 24  # characters of a curve between two knots, at least
 
 
 def to_sql(model: Any, dialect: str = "ansi") -> str:
@@ -157,6 +158,38 @@ class _Writer:
         terms = [f"{real(coef[j])} * {z[int(j)]}" for j in np.flatnonzero(coef)]
         return "(" + " + ".join([real(intercept), *terms]) + ")"
 
+    def _curve(self, curve: Curve, values: Array) -> str:
+        """Lines between values at the knots of a column, and beyond these the first and the last
+        one.
+        """
+        real, knots = self.dialect.real, curve.knots
+        [group] = [one for one in self.routine.groups if one.columns.start == curve.column]
+        x = self._encoded(group, curve.column)
+        lines = [
+            f"WHEN {x} <= {real(knots[k + 1])} THEN {real(values[k])} + {real(step)} *"
+            f" (({x} - {real(knots[k])}) / {real(knots[k + 1] - knots[k])})"
+            for k, step in enumerate(np.diff(values))
+        ]
+        first = f"WHEN {x} <= {real(knots[0])} THEN {real(values[0])}"
+        return f"CASE {' '.join([first, *lines])} ELSE {real(values[-1])} END"
+
+    def _add_curves(self, text: str, values: Sequence[Array]) -> str:
+        """What is written already, plus the curves with these values, except where they are 0; no
+        values add none.
+        """
+        pairs = zip(self.routine.curves, values, strict=False)
+        curves = [self._curve(one, points) for one, points in pairs if points.any()]
+        return f"({' + '.join([text, *curves])})" if curves else text
+
+    @property
+    def _shares_curves(self) -> bool:
+        """Whether there are curves, and all models have the same: they are written once."""
+        return bool(self.routine.curves) and all(map(is_shared, self.routine.curves))
+
+    def _values(self, i: int) -> list[Array]:
+        """Of the curves, for one model."""
+        return [one.values[i] for one in self.routine.curves]
+
     def _score(self) -> str:
         """The score of the answer."""
         routine, z = self.routine, self._standardize()
@@ -164,18 +197,31 @@ class _Writer:
             self._linear(coef, intercept, z)
             for coef, intercept in zip(routine.coef, routine.intercept, strict=True)
         ]
+        if self._shares_curves:
+            return self._add_curves(self._choose(scores, z), self._values(-1))
+        return self._choose(
+            [self._add_curves(text, self._values(i)) for i, text in enumerate(scores)], z
+        )
+
+    def _choose(self, scores: Sequence[str], z: dict[int, str]) -> str:
+        """The score of the model used, or the mean of several."""
         away, reach = self._distances(z)
         if not away:
             return scores[0]
-        choose = _nearest if routine.overlap == "nearest" or len(away) == 1 else _mean
-        return choose(scores, away, reach)
+        nearest = self.routine.overlap == "nearest" or len(away) == 1
+        return (_nearest if nearest else _mean)(scores, away, reach)
 
-    def _leads(self, coef: Array, intercept: Array, z: dict[int, str]) -> list[list[str]]:
+    def _leads(
+        self, coef: Array, intercept: Array, curves: Sequence[Array], z: dict[int, str]
+    ) -> list[list[str]]:
         """Of one model, by how much the score of each class exceeds that of each later one."""
         count = len(intercept)
         return [
             [
-                self._linear(coef[k] - coef[j], intercept[k] - intercept[j], z)
+                self._add_curves(
+                    self._linear(coef[k] - coef[j], intercept[k] - intercept[j], z),
+                    [one[k] - one[j] for one in curves],
+                )
                 for j in range(k + 1, count)
             ]
             for k in range(count - 1)
@@ -183,12 +229,16 @@ class _Writer:
 
     def _check_leads(self, z: dict[int, str]) -> None:
         """Before they are written, since their number is the square of that of the classes."""
+        routine, shortest = self.routine, min(map(len, z.values()), default=0)
         terms = sum(
             np.count_nonzero(coef[k] - coef[k + 1 :])
-            for coef in self.routine.coef
+            for coef in routine.coef
             for k in range(len(coef))
         )
-        _check_length(int(terms) * min(map(len, z.values()), default=0), "at least ")
+        models, count = routine.intercept.shape
+        curves = sum(len(one.knots) for one in routine.curves) * count * (count - 1) // 2
+        curves *= 1 if self._shares_curves else models
+        _check_length(int(terms) * shortest + curves * _SHORTEST_LINE, "at least ")
 
     def _first(self, leads: Sequence[Sequence[str]]) -> str:
         """The label that no later one exceeds: the first of the largest scores."""
@@ -199,6 +249,21 @@ class _Writer:
         ]
         return f"CASE {' '.join(branches)} ELSE {last} END"
 
+    def _add_to_all(
+        self, leads: Sequence[Sequence[Sequence[str]]], z: dict[int, str]
+    ) -> list[list[str]]:
+        """The leads of the answer, from those of the models and the curves that these share."""
+        values = self._values(-1)
+        return [
+            [
+                self._add_curves(
+                    self._choose(of_models, z), [one[k] - one[k + 1 + m] for one in values]
+                )
+                for m, of_models in enumerate(zip(*over_later, strict=True))
+            ]
+            for k, over_later in enumerate(zip(*leads, strict=True))
+        ]
+
     def _largest(self) -> str:
         """The label of the largest score of the answer.
 
@@ -206,10 +271,13 @@ class _Writer:
         """
         routine, z = self.routine, self._standardize()
         self._check_leads(z)
+        shared = self._shares_curves
         leads = [
-            self._leads(coef, intercept, z)
-            for coef, intercept in zip(routine.coef, routine.intercept, strict=True)
+            self._leads(coef, intercept, [] if shared else self._values(i), z)
+            for i, (coef, intercept) in enumerate(zip(routine.coef, routine.intercept, strict=True))
         ]
+        if shared:
+            return self._first(self._add_to_all(leads, z))
         labels = [self._first(one) for one in leads]
         away, reach = self._distances(z)
         if not away:

@@ -5,10 +5,13 @@ Geometries, targets and overlaps are found by the kind that an entry names, and 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from .._typing import Array, Booleans
+from ..bends import KNOTS, Bend, Bends
 from ..errors import InputError, ModelFileError
 from ..geometry import Geometry, read_geometry
 from ..inputs import HANDLE_UNKNOWN, Columns, Inputs, Reading
@@ -26,10 +29,14 @@ from ._text import plain
 __all__ = ["mixture_entries", "read_mixture"]
 
 WIDEST = 100_000  # encoded columns
+MOST_KNOTS = 2 * KNOTS  # of a column that bends
+POINTS = 100_000  # of the curves of all models and classes: ten take about a millisecond to show
 _AT_ONCE = 50  # localities whose tables are made at once
 _NEAR = 1e-4  # relative, between a radius that was drawn and the median of its distribution
 _SOLVED = 1e-11  # absolute, of the root that a radius is
 _HALF = 0.5 + 1e-6
+_NARROW = 1e-12  # of a column's range, between two knots; fits leave more
+_OVER = 1e-9  # by which a mean of numbers up to 1 may exceed 1, as it is rounded
 
 
 def mixture_entries(mixture: Mixture) -> dict[str, Any]:
@@ -53,6 +60,7 @@ def read_mixture(read: Reader, owner: str) -> Mixture:
     if not (geometry.radius >= 0).all():
         raise ModelFileError("geometry.radius should not be negative.")
     target = read_target(read.part("target"))
+    _check_points(inputs, (n + 1) * math.prod(target.loss.scores))
     posterior = _read_posterior(read.part("posterior"), inputs, geometry, n, target.loss.scores)
     _check_radius(geometry, posterior)
     return Mixture(
@@ -72,12 +80,13 @@ def _read_inputs(read: Reader, owner: str) -> Inputs:
     d = len(columns.encoded_names)
     named = read.boolean("named")
     handle_unknown = read.choice("handle_unknown", HANDLE_UNKNOWN)
-    labels = columns.names if named else None
+    labels, varies = columns.names if named else None, read.booleans("varies", d)
     made = Inputs(
         reading=Reading(columns, labels, named, owner, handle_unknown),
         units=Units(read.array("center", (d,)), read.array("inverse_scale", (d,))),
-        varies=read.booleans("varies", d),
+        varies=varies,
         typical=read.array("typical", (d,)),
+        bends=_read_bends(read, columns, varies) if "bends" in read.content else None,
     )
     for name, value in (("center", made.units.center), ("typical", made.typical)):
         if not (np.abs(value) <= LARGEST).all():
@@ -90,6 +99,53 @@ def _read_inputs(read: Reader, owner: str) -> Inputs:
         )
     read.done()
     return made
+
+
+def _read_bends(read: Reader, columns: Columns, varies: Booleans) -> Bends:
+    """Of numeric columns that vary, in their order."""
+    numeric = [group.columns.start for group in columns.groups if group.levels is None]
+    may = {j for j in numeric if varies[j]}
+    found: list[Bend] = []
+    for part in read.parts("bends"):
+        column = part.integer("column", 0)
+        if column not in may or (found and column <= found[-1].column):
+            expected = "a numeric column that varies, after those of the entries before"
+            raise part.fail("column", expected, column)
+        knots = _read_knots(part)
+        middle = part.array("middle", (len(knots) - 1,))
+        if not ((middle >= 0.0) & (middle <= 1.0 + _OVER)).all():
+            raise part.fail("middle", "numbers between 0 and 1", middle.tolist())
+        part.done()
+        found.append(Bend(column, knots, middle))
+    if not found:
+        raise read.fail("bends", "absent, or those of some columns", [])
+    return Bends(tuple(found))
+
+
+def _check_points(inputs: Inputs, n_scores: int) -> None:
+    """Curves are shown with their points, and told by the best of them."""
+    if inputs.bends is None:
+        return
+    count = n_scores * sum(len(one.knots) for one in inputs.bends.each)
+    if count > POINTS:
+        raise ModelFileError(
+            f"inputs.bends would make curves of {count} points; at most {POINTS} are read."
+        )
+
+
+def _read_knots(read: Reader) -> Array:
+    """So far from each other that what lies between them can be computed."""
+    count = len(read.sequence("knots"))
+    if not 2 <= count <= MOST_KNOTS:
+        raise read.fail("knots", f"2 to {MOST_KNOTS} numbers", f"{count} of them")
+    knots = read.array("knots", (count,))
+    if not (np.abs(knots) <= LARGEST).all():
+        raise read.fail("knots", f"numbers within {LARGEST:g}", knots.tolist())
+    gap = np.diff(knots)
+    if not ((gap > 0.0) & (gap > _NARROW * (knots[-1] - knots[0]))).all():
+        expected = f"increasing, by more than {_NARROW:g} of their range"
+        raise read.fail("knots", expected, knots.tolist())
+    return knots
 
 
 def _read_columns(read: Reader) -> Columns:
@@ -121,10 +177,10 @@ def _read_posterior(
     read: Reader, inputs: Inputs, geometry: Geometry, n: int, scores: tuple[int, ...]
 ) -> Posterior:
     """Learned centers lie among the rows' coordinates; given ones may have any width, or none."""
-    n_features = int(inputs.varies.sum())
+    n_features = inputs.n_features
     if geometry.learned or geometry.measured:
-        row, features = np.zeros((1, len(inputs.varies))), np.zeros((1, n_features))
-        n_coordinates = geometry.rows(row, features)[0].shape[1]
+        row = np.zeros((1, len(inputs.varies)))
+        n_coordinates = geometry.rows(row, inputs.coordinates(row))[0].shape[1]
     else:
         first = next(iter(read.sequence("center")), None)
         n_coordinates = len(first) if isinstance(first, list) else 0

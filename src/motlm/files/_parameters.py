@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
-from numbers import Integral
+from dataclasses import fields, replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,8 @@ def _entry(name: str, value: Any, inputs: Inputs) -> Any:
         if isinstance(value, Mapping):
             return [[plain(column), plain(width)] for column, width in value.items()]
         return _numbers_entry(name, np.atleast_1d(value))
+    if name == "monotonic_cst" and value is not None:
+        return _signs_entry(name, value)
     if name == "inverse_temperature" and not isinstance(value, str):
         return _numbers_entry(name, value)
     if name == "random_state" and not (value is None or isinstance(value, (int, np.integer))):
@@ -65,6 +67,17 @@ def _listed(name: str, values: Any) -> list[Any]:
         return list(values)
     except TypeError:
         raise ModelFileError(f"{name} should be names of columns; got {show(values)}.") from None
+
+
+def _signs_entry(name: str, value: Any) -> list[Any]:
+    """-1, 0 and 1: in order, or [column, number] each."""
+    named = isinstance(value, Mapping)
+    signs = list(value.values()) if named else list(np.ravel(np.asarray(value, dtype=object)))
+    flat = named or np.ndim(value) == 1
+    if not flat or not all(isinstance(one, Real) and one in (-1, 0, 1) for one in signs):
+        raise ModelFileError(f"{name} should be numbers -1, 0 and 1; got {show(value)}.")
+    whole = [int(one) for one in signs]
+    return [list(pair) for pair in zip(map(plain, value), whole, strict=True)] if named else whole
 
 
 def _points_entry(points: Any, inputs: Inputs) -> list[list[Any]]:
@@ -114,6 +127,7 @@ def read_parameters(read: Reader, n_encoded: int) -> dict[str, Any]:
         ("points_of_interest", list): lambda name: _read_points(read, name),
         ("locality_columns", list): lambda name: _read_names(read, name),
         ("locality_widths", list): lambda name: _read_widths(read, name),
+        ("monotonic_cst", list): lambda name: _read_signs(read, name),
     }
     found = {}
     for name, value in read.content.items():
@@ -146,6 +160,23 @@ def _read_widths(read: Reader, name: str) -> Any:
     if all(isinstance(one, list) for one in found):
         return _read_weights(read, name)
     return _read_numbers(read, name)
+
+
+def _read_signs(read: Reader, name: str) -> Any:
+    """In order, or [column, -1, 0 or 1] each."""
+    found = read.sequence(name)
+    named = all(isinstance(one, list) for one in found)
+    if named and not all(len(one) == 2 and isinstance(one[0], str) for one in found):
+        raise read.fail(name, "a list of [column, number]", found)
+    signs = [one[1] for one in found] if named else found
+    if not all(type(one) is int and one in (-1, 0, 1) for one in signs):
+        raise read.fail(name, "numbers -1, 0 and 1, in order or by column", found)
+    if not named:
+        return found
+    by_column: dict[str, int] = dict(found)
+    if len(by_column) < len(found):
+        raise read.fail(name, "different columns", found)
+    return by_column
 
 
 def _read_weights(read: Reader, name: str) -> dict[Any, float]:
@@ -212,6 +243,11 @@ def _check_settings(settings: Settings, mixture: Mixture) -> None:
     if points is not None:
         points = reading.encode_points(points)
     geometries_of(points, settings, reading.columns, mixture.target)
+    target: Any = mixture.target
+    if target.task == "classification":  # a certificate may have put the zero-one loss in place
+        target = replace(target, loss_name=settings.loss)
+    settings.models_of(target)
+    settings.signs_of(reading.columns)
     if isinstance(settings.standardize, Units):
         check_units(settings.standardize, mixture.inputs.names, mixture.target.scaled)
     seed, jobs = settings.random_state, settings.n_jobs

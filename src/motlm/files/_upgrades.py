@@ -16,7 +16,7 @@ from ._read import Reader
 
 __all__ = ["HASHED", "SCHEMA", "WORDED", "upgrade"]
 
-SCHEMA = 6
+SCHEMA = 7
 HASHED = 3  # the schema from which on certificates name models by the hash of today
 WORDED = 6  # the schema from which on localities are told in sentences, worded as today
 
@@ -199,10 +199,28 @@ def _from_5_to_6(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "schema": 6, "parameters": {**parameters, **_BALLS}}
 
 
+_STRAIGHT: dict[str, Any] = {  # parameters that schema 7 added, with what was meant before
+    "local_models": "linear",
+    "monotonic_cst": None,
+}
+
+
+def _from_6_to_7(content: dict[str, Any]) -> dict[str, Any]:
+    """Models were linear."""
+    read = Reader(content)
+    parameters, inputs = read.part("parameters").content, read.part("inputs").content
+    known = [f"parameters.{name}" for name in _STRAIGHT if name in parameters]
+    known += ["inputs.bends"] if "bends" in inputs else []
+    if known:
+        raise ModelFileError(f"unknown entries '{known[0]}'.")
+    return {**content, "schema": 7, "parameters": {**parameters, **_STRAIGHT}}
+
+
 _UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
     3: _from_3_to_4,
     4: _from_4_to_5,
     5: _from_5_to_6,
+    6: _from_6_to_7,
 }

@@ -88,7 +88,8 @@ class LearnedLocalities(LearnedBalls):
 
     def fits(self, other: Any) -> bool:
         mine, theirs = (
-            (one.most, one.candidates, one.corrections, one.widths, one.n_ramps) for one in (self, other)
+            (one.most, one.candidates, one.corrections, one.widths, one.n_ramps)
+            for one in (self, other)
         )
         return mine == theirs
 

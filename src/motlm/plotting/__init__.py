@@ -3,19 +3,23 @@
 """
 
 from ._contributions import ContributionsDisplay
+from ._importance import ImportanceDisplay
 from ._localities import LocalitiesDisplay
 from ._models import CoefficientsDisplay, RegressionDisplay
 from ._rates import LiftDisplay
 from ._search import PathDisplay, RiskDisplay
+from ._shapes import ShapeDisplay
 from ._strips import StripsDisplay
 
 __all__ = [
     "CoefficientsDisplay",
     "ContributionsDisplay",
+    "ImportanceDisplay",
     "LiftDisplay",
     "LocalitiesDisplay",
     "PathDisplay",
     "RegressionDisplay",
     "RiskDisplay",
+    "ShapeDisplay",
     "StripsDisplay",
 ]

@@ -208,7 +208,9 @@ class CoefficientsDisplay:
     classes in a panel for the score of each. Made by `from_estimator`.
 
     Where local models are corrections of the exterior model, it shows what each corrects: the
-    differences of its coefficients from the exterior's.
+    differences of its coefficients from the exterior's. These are all of the difference, of
+    additive models too. Of a column that bends a full coefficient is that of the straight part
+    alone, and says little: its name has "(bends)", and `ShapeDisplay` shows the whole curve.
 
     Attributes
     ----------
@@ -260,6 +262,7 @@ class CoefficientsDisplay:
         standardized: bool,
         classes: tuple[Any, ...] = (),
         differences: bool = False,
+        bends: tuple[bool, ...] = (),
     ) -> None:
         self.coef = coef  # (n_models, n_shown), or (n_models, n_classes, n_shown)
         self.scale = scale
@@ -268,6 +271,8 @@ class CoefficientsDisplay:
         self.standardized = standardized
         self.classes = classes  # of the panels; () where there is one score
         self.differences = differences  # from the exterior's, which is not among the models then
+        # of each column: whether its coefficients are of the straight part of a curve
+        self.bends = bends or (False,) * len(feature_names)
 
     @classmethod
     def from_estimator(
@@ -311,6 +316,7 @@ class CoefficientsDisplay:
         elif differences and not n:
             raise InputError("the model has no locality, so that nothing differs.")
         coef, scale = differences_of(mixture) if differences else _coefficients(mixture)
+        bent = set() if differences and mixture.posterior.pooled else _bent(mixture)
         inverse = mixture.inputs.units.inverse_scale
         unit = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
         classes = _classes(mixture, labels, np.abs(coef * unit).max(axis=(0, -1)))
@@ -326,6 +332,7 @@ class CoefficientsDisplay:
             coef=coef[..., order],
             scale=scale[:, order],
             feature_names=tuple(mixture.inputs.names[j] for j in order),
+            bends=tuple(bool(j in bent) for j in order),
             names=model_names(n)[:n] if differences else model_names(n),
             standardized=standardized and mixture.provenance.units_from != "nowhere",
             classes=classes,
@@ -338,11 +345,17 @@ class CoefficientsDisplay:
         step = max(0.3, 0.085 * count)  # inches for a column
         drawn = panels(ax, len(self.classes) or 1, (9, max(2.5, 1.0 + step * shown)))
         scores = np.moveaxis(self.coef, 1, 0) if self.classes else self.coef[None]
+        names = [
+            short(name, 36) + (" (bends)" if bends else "")
+            for name, bends in zip(self.feature_names, self.bends, strict=True)
+        ]
         for panel, coef in zip(drawn, scores, strict=True):
             self._draw_models(panel, coef)
-            panel.set_yticks(np.arange(shown), [short(name, 36) for name in self.feature_names])
+            panel.set_yticks(np.arange(shown), names)
             panel.set_ylim(shown - 0.5, -0.5)
         label = "difference from the exterior's coefficient" if self.differences else "coefficient"
+        if any(self.bends):
+            label += " (where it bends: of the straight part)"
         if self.standardized:
             label += ", per standard deviation of the column"
         for panel, name in zip(drawn, self.classes, strict=False):
@@ -382,6 +395,12 @@ def _coefficients(mixture: Mixture) -> tuple[Array, Array]:
     """Of all models and the exterior, in the user's units, with their deviations."""
     models = mixture.models
     return np.array([one.coef for one in models]), np.array([one.coef_scale for one in models])
+
+
+def _bent(mixture: Mixture) -> set[int]:
+    """The encoded columns that bend in some model."""
+    every = [one for model in mixture.models for one in model.shapes]
+    return {one.column for one in every if one.values.any()}
 
 
 def _classes(mixture: Mixture, labels: Any, size: Array) -> tuple[Any, ...]:

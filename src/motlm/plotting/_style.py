@@ -49,14 +49,22 @@ def axes(ax: Any, figsize: tuple[float, float]) -> Any:
     return pyplot().subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
 
 
-def panels(ax: Any, count: int, size: tuple[float, float]) -> list[Any]:
-    """Axes for so many panels side by side, which share theirs: these axes, new ones of a size
-    each, or parts of the place of one.
+def panels(
+    ax: Any,
+    count: int,
+    size: tuple[float, float],
+    *,
+    what: tuple[str, str] = ("classes", "class"),
+    share: str = "both",
+) -> list[Any]:
+    """Axes for so many panels side by side, which share theirs, or the y axis alone: these axes,
+    new ones of a size each, or parts of the place of one.
     """
+    many, one = what
     if ax is not None and not hasattr(ax, "plot"):  # an array or a list of axes
         given = list(getattr(ax, "flat", ax))
         if len(given) < count:
-            raise InputError(f"ax has {len(given)} axes; {count} classes need one each.")
+            raise InputError(f"ax has {len(given)} axes; {count} {many} need one each.")
         return given[:count]
     if count == 1:
         return [axes(ax, size)]
@@ -70,16 +78,18 @@ def panels(ax: Any, count: int, size: tuple[float, float]) -> list[Any]:
         place = ax.get_subplotspec()
         if place is None:
             raise InputError(
-                f"ax has no place in a grid of axes that {count} classes could share.",
-                "Give an array of axes, one for each class, or axes of plt.subplots.",
+                f"ax has no place in a grid of axes that {count} {many} could share.",
+                f"Give an array of axes, one for each {one}, or axes of plt.subplots.",
             )
         ax.set_axis_off()
         figure, grid = ax.figure, place.subgridspec(*shape, wspace=0.08)
     made: list[Any] = []
     for k in range(count):
-        share = made[0] if made else None
-        made.append(figure.add_subplot(grid[k // across, k % across], sharex=share, sharey=share))
-        made[-1].tick_params(labelleft=k % across == 0, labelbottom=k + across >= count)
+        other = made[0] if made else None
+        along = {"sharex": other, "sharey": other} if share == "both" else {"sharey": other}
+        made.append(figure.add_subplot(grid[k // across, k % across], **along))
+        below = k + across >= count or share != "both"
+        made[-1].tick_params(labelleft=k % across == 0, labelbottom=below)
     return made
 
 

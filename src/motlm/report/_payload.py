@@ -17,6 +17,7 @@ from ..localities import LocalModel
 from ..mixture import Mixture, View
 from ..routine import LINKS, Routine
 from ..tables import plain, values_of
+from ._curves import shorten
 from ._features import FEW, describe, summarize
 from ._map import map_of, sample
 from ._places import add_places, hides_cases
@@ -145,8 +146,11 @@ def _regions(
             entry |= dict.fromkeys(("score", "exterior_score", "linear_score"))
         local = mixture.models[region.index]
         entry["formulas"] = [
-            {"label": label, "text": local.of_class(label).formula()} for label in local.classes
+            {"label": label, "text": shorten(local.of_class(label).formula())}
+            for label in local.classes
         ]
+        if not local.classes:
+            entry["formula"] = shorten(local.formula())
         entry["corrections"] = _corrections(local)
         inside = view.applicable[region.index]
         entry["central"] = summarize(mixture.inputs.groups, columns, inside)

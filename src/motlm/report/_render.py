@@ -18,6 +18,7 @@ from ..errors import InputError, MissingPackageError
 from ..explanations import explain_global
 from ..files import write_atomically
 from ..mixture import mixture_of
+from ._curves import curves_of
 from ._payload import payload
 
 __all__ = ["render"]
@@ -100,6 +101,7 @@ def render(
         script=_part("model.js") + _part("page.js"),
         plotly=_plotly(),
         data=_embed(content),
+        curves=curves_of(mixture, content["features"], content["regions"], content["hidden"]),
         **content,
     )
     _check_characters(text, "a name or category")

@@ -1,6 +1,7 @@
 "use strict";
 // What Mixture.view computes in Python, from the same numbers (Mixture.routine), and the nearest
-// change of a case by which the same local model gives another answer.
+// change of a case by which the same local model gives another answer; of additive models, of one
+// number.
 const motlm = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const model = data.model, n = model.loci.length;
@@ -47,7 +48,18 @@ const motlm = (() => {
   const listed = (value) => several ? value : [value];
   const unlisted = (values) => several ? values : values[0];
   const slopes = model.coef.map(listed), offsets = model.intercept.map(listed);
-  const linear = (i, k, z) => inUnits(dot(slopes[i][k], z) + offsets[i][k]);
+  // of additive models: lines between values at the knots of a column; beyond these the first and
+  // the last one
+  const curves = model.curves.map((one) => ({ ...one, values: one.values.map(listed) }));
+  function interpolate(knots, values, x) {
+    const next = knots.findIndex((knot) => knot > x);
+    const k = clip(next < 0 ? knots.length : next, 1, knots.length - 1);
+    const share = clip((x - knots[k - 1]) / (knots[k] - knots[k - 1]), 0, 1);
+    return values[k - 1] * (1 - share) + values[k] * share;
+  }
+  const bend = ({ column, knots, values }, i, k, x) => interpolate(knots, values[i][k], x[column]);
+  const scoreOf = (i, k, x, z) =>
+    inUnits(dot(slopes[i][k], z) + offsets[i][k] + sum(curves, (one) => bend(one, i, k, x)));
   const largest = (values) => values.indexOf(Math.max(...values)); // the first of several
   // what scores in the units of the target answer, and the score that answers a number
   function answer(score) {
@@ -107,7 +119,7 @@ const motlm = (() => {
     const contains = ({ radius }, i) => radius > 0 && away[i] <= radius;
     const member = model.loci.map(contains);
     const applicable = [...member, !member.some(Boolean)];
-    const scores = slopes.map((rows, i) => rows.map((_, k) => linear(i, k, z)));
+    const scores = slopes.map((rows, i) => rows.map((_, k) => scoreOf(i, k, x, z)));
     const all = applicable.flatMap((yes, i) => yes ? [i] : []);
     const averaged = model.overlap === "mean" && all.length > 1;
     const used = averaged ? -1 : nearest(away, applicable);
@@ -119,16 +131,20 @@ const motlm = (() => {
   }
   // And what each feature adds to the score of the answer; of several classes, to each score.
   function evaluate(values) {
-    const now = locate(values), { z, models, applicable, scores, totals, best } = now;
+    const now = locate(values), { x, z, models, applicable, scores, totals, best } = now;
     const mean = (term) => sum(models, term) / models.length;
-    const middle = Object.fromEntries(models.map((i) =>
-      [i, standardize(i < n ? data.regions[i].center : model.typical)]));
+    const places = Object.fromEntries(models.map((i) =>
+      [i, i < n ? data.regions[i].center : model.typical]));
+    const middle = Object.fromEntries(models.map((i) => [i, standardize(places[i])]));
     const explain = (k) => {
-      const contributions = Object.create(null), base = mean((i) => linear(i, k, middle[i]));
+      const contributions = Object.create(null);
+      const base = mean((i) => scoreOf(i, k, places[i], middle[i]));
       model.groups.forEach(({ name, start, levels }) => {
         const columns = z.slice(start, start + (levels === null ? 1 : levels.length - 1));
-        contributions[name] = mean((i) => scale * sum(columns, (value, m) =>
-          slopes[i][k][start + m] * (value - middle[i][start + m])));
+        const bent = curves.filter(({ column }) => levels === null && column === start);
+        contributions[name] = mean((i) => scale * (sum(columns, (value, m) =>
+          slopes[i][k][start + m] * (value - middle[i][start + m]))
+          + sum(bent, (one) => bend(one, i, k, x) - bend(one, i, k, places[i]))));
       });
       return { score: totals[k], base, contributions };
     };
@@ -383,6 +399,68 @@ const motlm = (() => {
       (best, one) => best === null || cost(one) < cost(best) ? one : best, null);
   }
 
+  // -- of additive models: the nearest change of one number, which is exact, since scores are
+  // straight between the knots of its column
+
+  // The ends of a column within the form and the locality, all other columns as they are.
+  function reachOf(i, z, f, from) {
+    const j = f.start, inColumn = (value) => value / model.factor[j] + model.origin[j];
+    let low = Math.min(f.low, from), high = Math.max(f.high, from);
+    const { weight: [w], center: [c], room } = ballOf(model.loci[i], z, [j]);
+    if (w > 0) {
+      const half = Math.sqrt(Math.max(room, 0) / w);
+      [low, high] = [Math.max(low, inColumn(c - half)), Math.min(high, inColumn(c + half))];
+    }
+    return [low, high];
+  }
+  // Where all borders are met between two neighbors, at which they have these values.
+  function between(a, b, atA, atB) {
+    let low = a, high = b;
+    atA.forEach((first, k) => {
+      const last = atB[k], root = a + (b - a) * (first / (first - last));
+      if (first < 0 && last < 0) high = -Infinity;
+      else if (first < 0) low = Math.max(low, root);
+      else if (last < 0) high = Math.min(high, root);
+    });
+    return low <= high ? [low, high] : null;
+  }
+  function nearestIn([low, high], from, whole) {
+    const to = clip(from, low, high);
+    if (!whole || to === from) return to;
+    const round = to > from ? Math.ceil(to - 1e-9) : Math.floor(to + 1e-9);
+    return round >= low - 1e-9 && round <= high + 1e-9 ? round : null;
+  }
+  // The nearest values of a column in each stretch that meets a goal.
+  function alongColumn(f, { x, z }, goal) {
+    const { i } = goal, j = f.start, from = x[j], [low, high] = reachOf(i, z, f, from);
+    if (!(low <= high)) return [];
+    const own = curves.filter(({ column }) => column === j);
+    const knots = own.flatMap((one) => one.knots).filter((knot) => knot > low && knot < high);
+    const stops = [low, ...knots, high].sort((a, b) => a - b);
+    const moved = (value) => x.map((old, m) => m === j ? value : old);
+    const size = (k) => sum(slopes[i][k], (value, m) => Math.abs(value) * (Math.abs(z[m]) + 1))
+      + Math.abs(offsets[i][k]) + curves.length;
+    const values = stops.map((stop) => goal.borders.map(({ coef, offset, sign, level, scores }) => {
+      const [k, m] = scores, at = moved(stop), bends = (one) => bend(one, i, k, at)
+        - (m === undefined ? 0 : bend(one, i, m, at));
+      const margin = hasLabels ? 1e-7 * sum(scores, size) : 0;
+      return sign * (dot(coef, standardize(at)) + offset + sum(curves, bends) - level) - margin;
+    }));
+    return stops.slice(1).flatMap((stop, s) => {
+      const stretch = between(stops[s], stop, values[s], values[s + 1]);
+      const to = stretch === null ? null : nearestIn(stretch, from, f.whole);
+      return to === null ? [] : [{ f, goal, to, cost: ((to - from) * model.factor[j]) ** 2 }];
+    });
+  }
+  function changeOne(values, now, moving, goals) {
+    const tried = moving.flatMap((f) => goals.flatMap((goal) => alongColumn(f, now, goal)))
+      .sort((a, b) => a.cost - b.cost);
+    const after = ({ f, to }) => ({ ...values, [f.name]: to });
+    const best = tried.findIndex((one) => one.goal.met(locate(after(one))));
+    if (best < 0) return null;
+    return { after: after(tried[best]), smallest: best === 0 };
+  }
+
   // What is to be reached: a number, the other of two labels, or one of several; any other of
   // several is a goal for each, since there the score of one of them is the larger.
   function goalsOf(now, wanted) {
@@ -398,13 +476,13 @@ const motlm = (() => {
         level: (level - shift) / scale, scores: [0] };
       return [{ i, borders: [border], met }];
     }
-    const between = (k, m) => ({ coef: slopes[i][k].map((value, j) => value - slopes[i][m][j]),
+    const against = (k, m) => ({ coef: slopes[i][k].map((value, j) => value - slopes[i][m][j]),
       offset: offsets[i][k] - offsets[i][m], sign: 1, level: 0, scores: [k, m] });
     const places = classes.map((_, k) => k), but = (k) => places.filter((m) => m !== k);
     if (wanted === null)
-      return but(now.best).map((k) => ({ i, borders: [between(k, now.best)], met: other }));
+      return but(now.best).map((k) => ({ i, borders: [against(k, now.best)], met: other }));
     const k = classes.indexOf(wanted), met = (then) => used(then) && then.prediction === wanted;
-    return [{ i, borders: but(k).map((m) => between(k, m)), met }];
+    return [{ i, borders: but(k).map((m) => against(k, m)), met }];
   }
 
   function counterfactual(values, held, wanted) {
@@ -420,6 +498,15 @@ const motlm = (() => {
     const moving = features.filter(
       (f) => f.levels === null && !held.has(f.name) && model.factor[f.start] > 0);
     if (!moving.length) return fail("no number may change; categories are not tried here");
+    if (curves.length) {
+      const one = changeOne(values, now, moving, goalsOf(now, wanted));
+      if (one === null)
+        return fail(`no case in ${names[i]} within the ranges of the form that differs in one`
+          + " number has that answer; changes of several numbers at once are not tried for models"
+          + " with curves");
+      const { prediction } = locate(one.after);
+      return { found: true, ...one, prediction, moving: moving.map((f) => f.name), single: true };
+    }
     const tried = goalsOf(now, wanted).map((goal) => ({ goal, ...solve(values, moving, goal) }))
       .sort((a, b) => (a.cost ?? Infinity) - (b.cost ?? Infinity) || 0);
     const relaxed = tried.filter((one) => one.found);

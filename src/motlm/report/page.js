@@ -271,10 +271,12 @@
       answer();
     });
     const rows = changed.map((f) => [f.name, values[f.name], digits(other.after[f.name])]);
+    const rest = other.single ? "everything else as it is"
+      : "categories and held features as they are";
     return [
-      paragraph(`${other.smallest ? "The smallest change" : "A small change"} that gives`
-        + ` ${show(other.prediction)}, with categories and held features as they are, within the`
-        + " ranges of the form:"),
+      paragraph(`${other.smallest ? "The smallest change" : "A small change"}`
+        + `${other.single ? " of one number" : ""} that gives ${show(other.prediction)}, with`
+        + ` ${rest}, within the ranges of the form:`),
       table(["feature", "from", "to"], rows),
       make("p", {}, button),
     ];
@@ -346,7 +348,8 @@
         base, axis, ink);
     });
     const drawRegion = several ? drawScores : drawCoefficients;
-    data.regions.forEach((region) => drawRegion(region, base, axis, ink));
+    data.regions.filter((region) => columnsOf(region).length)
+      .forEach((region) => drawRegion(region, base, axis, ink));
   }
 
   function drawMap(id, map, base, axis, ink) {
@@ -488,8 +491,10 @@
   const shownOf = ({ coef, coef_scale, gap, gap_scale }) => gap
     ? { coef: gap, scale: gap_scale, what: "difference from the exterior" }
     : { coef, scale: coef_scale, what: "coefficient" };
-  const columnsOf = ({ feature_names, gap_scale }) =>
-    feature_names.flatMap((_, j) => !gap_scale || gap_scale[j] > 0 ? [j] : []);
+  // Those of columns with curves are drawn there.
+  const bent = new Set(model.curves.map(({ column }) => column));
+  const columnsOf = ({ feature_names, gap_scale }) => feature_names.flatMap((_, j) =>
+    (gap_scale ? gap_scale[j] > 0 : !bent.has(j)) ? [j] : []);
 
   // Of several classes: columns by labels.
   function drawScores(region, base, axis, ink) {

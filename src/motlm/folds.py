@@ -1,0 +1,434 @@
+"""The choice by cross-validation: of linear or additive models, of the columns that localities look
+at, of their number and of lambda.
+
+All candidates are judged on the same rows that were left out, and compared row by row. One model
+without localities comes first, which costs next to nothing: it tells whether models should bend,
+and how strong the noise is, by which Bayes' rule sets lambda. Then localities are added one at a
+time, on the rows of each fold, until two more bring nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ._typing import Array, Booleans, Integers
+from .errors import InputError
+from .limits import TEMPERATURES, power_of_two
+from .optimize import Solution
+from .posterior import Posterior
+from .problem import Problem, Recipe, Table
+from .rows import Rows, held_out
+from .search import Search
+from .targets import Target
+from .watch import Watch
+
+__all__ = ["Candidate", "Chosen", "Folds", "Part", "choose_candidate", "is_close", "left_out"]
+
+_FOLDS = 5
+_FEW_ROWS, _REPEATS = 300, 3  # below so many rows, the folds are drawn anew so many times
+_MANY_ROWS = 20_000  # above, one part is left out
+_SOME_ROWS, _SOME = 2000, 3  # from so many rows on, so many of the folds will do
+_SMALLEST_FOLD = 2  # rows
+_TIMES_BAYES = (0.5, 1.0, 2.0, 4.0)  # multiples of Bayes' rule that are tried
+_LOOKED_AT = 2.0  # the one at which localities are looked for
+_NOISE = (1e-4, 1.0)  # share of the target's variance, at least and at most
+_HOPELESS = 2.0  # standard errors by which a way of candidates is behind before it is left
+_STEPS = 4.0  # searches that a number of localities takes on the rows of a fold, about
+_LOOKED = 2  # numbers of localities that are tried with each kind, however far behind
+_PATIENCE = 2  # numbers of localities without improvement before growth ends
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A number of localities of one kind with one lambda, and the losses of rows left out.
+
+    Attributes
+    ----------
+    variant : int
+        Which of the recipes: how models bend, and which columns localities look at.
+    n_localities : int
+    inverse_temperature : float
+    losses : ndarray, (n_rows,)
+        Of each row, by models that were fitted without it.
+    loss, error : float
+        Their mean, and its standard error.
+    """
+
+    variant: int
+    n_localities: int
+    inverse_temperature: float
+    losses: Array
+    loss: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a cross-validation came to."""
+
+    best: Candidate
+    every: list[Candidate]
+    # minima of the same kind that were found on the rows of each fold, with their problems
+    seeds: list[tuple[Problem, Solution]]
+    scores: Array  # (n_rows,) or (n_classes, n_rows), of the rows left out, in units of the target
+
+
+def left_out(
+    target: Array, fraction: float, stratify: bool, groups: Integers | None
+) -> list[Booleans]:
+    """Masks of the rows of each fold; none where there are too few rows. The rows come in random
+    order.
+    """
+    m = len(target)
+    if m > _MANY_ROWS and groups is None:
+        mask = held_out(target, fraction, stratify=stratify)
+        return [] if mask is None else [mask]
+    repeats = _REPEATS if m < _FEW_ROWS and groups is None else 1
+    order, found = np.arange(m), []
+    for turn in range(repeats):
+        if turn:  # another order, the same for the same rows
+            order = np.random.default_rng(turn).permutation(m)
+        fold = _assign(target[order], stratify, None if groups is None else groups[order])
+        place = np.empty(m, dtype=np.int64)
+        place[order] = fold
+        masks = [place == k for k in range(_FOLDS)]
+        found += [one for one in masks if one.sum() >= _SMALLEST_FOLD and (~one).any()]
+    classes = np.unique(target) if stratify else np.empty(0)
+    sound = all(np.isin(classes, target[~one]).all() for one in found)
+    if not found or not sound or not np.sum(found, axis=0).all():
+        return []
+    return found[:_SOME] if m >= _SOME_ROWS else found
+
+
+def _assign(target: Array, stratify: bool, groups: Integers | None) -> Integers:
+    """The fold of each row: one after another, of each class; or whole groups, the largest first,
+    each to the fold that has fewest rows.
+    """
+    fold = np.zeros(len(target), dtype=np.int64)
+    if groups is not None:
+        names, where, size = np.unique(groups, return_inverse=True, return_counts=True)
+        filled, own = np.zeros(_FOLDS), np.zeros(len(names), dtype=np.int64)
+        for k in np.argsort(-size, kind="stable"):
+            own[k] = int(filled.argmin())
+            filled[own[k]] += size[k]
+        return np.asarray(own[where])
+    next_fold = 0
+    for label in np.unique(target) if stratify else [None]:
+        rows = np.flatnonzero(target == label) if stratify else np.arange(len(target))
+        fold[rows] = (next_fold + np.arange(len(rows))) % _FOLDS
+        next_fold += len(rows)
+    return fold
+
+
+def is_close(losses: Array, best: Array, weight: Array, standard_errors: float) -> bool:
+    """Whether losses are larger than others by at most so many standard errors of the paired
+    difference.
+    """
+    share = np.asarray(weight, dtype=float) / float(weight.sum())
+    gap = losses - best
+    gap = gap / power_of_two(gap)  # the sign below is the same, and squares do not overflow
+    mean = float(share @ gap)
+    error = np.sqrt(len(gap) / (len(gap) - 1) * float(share**2 @ (gap - mean) ** 2))
+    return bool(mean <= standard_errors * error)
+
+
+def choose_candidate(
+    candidates: Sequence[Candidate], weight: Array, plain: Callable[[int], bool]
+) -> Candidate:
+    """The simplest that is not worse than the best by more than a standard error of the paired
+    difference: linear models before additive ones, then the fewest localities; of their columns
+    and of lambda the best.
+
+    `plain` tells of a variant whether its models are linear.
+    """
+    best = min(candidates, key=_loss)
+
+    def close(some: Sequence[Candidate]) -> Candidate | None:
+        leader = min(some, key=_loss, default=None)
+        if leader is None or not is_close(leader.losses, best.losses, weight, 1.0):
+            return None
+        return leader
+
+    for n in (0, None):  # without localities first
+        for linear in (True, False):
+            same = [one for one in candidates if plain(one.variant) == linear]
+            same = [one for one in same if n is None or one.n_localities == n]
+            leader = close(same)
+            if leader is None:
+                continue
+            # of localities in a few columns or in all, those of the leader
+            same = [one for one in same if one.variant == leader.variant or not one.n_localities]
+            for size in sorted({one.n_localities for one in same}):
+                found = close([one for one in same if one.n_localities == size])
+                if found is not None:
+                    return found
+    return best
+
+
+@dataclass
+class Part:
+    """One kind of mixture on the rows of one fold."""
+
+    problem: Problem
+    held: Rows
+    search: Search
+    alone: Search  # for one model, without the centers that are given
+    rng: np.random.Generator
+    leaders: list[Solution] = field(default_factory=list)
+    # minima by number of localities that was asked for and lambda
+    found: dict[tuple[int, float], Solution] = field(default_factory=dict)
+
+
+@dataclass
+class Folds:
+    """A cross-validation.
+
+    Parameters
+    ----------
+    recipes : sequence of Recipe
+        The kinds of mixtures: of linear models first, of localities in a few columns first.
+    masks : list of ndarray
+        Of rows left out (see `left_out`).
+    temperatures : tuple of float
+        That are tried; multiples of Bayes' rule are added where `automatic`.
+    automatic : bool
+    search : callable
+        The search over a problem.
+    scores : callable
+        Of a problem, a posterior and rows: the answers' scores.
+    watch : Watch
+    seed : int
+    share_out : callable
+        That applies a function to each of several parts, on threads perhaps.
+    """
+
+    recipes: Sequence[Recipe]
+    masks: Sequence[Booleans]
+    temperatures: tuple[float, ...]
+    automatic: bool
+    search: Callable[[Problem], Search]
+    scores: Callable[[Problem, Posterior, Rows], Array]
+    watch: Watch
+    seed: int
+    share_out: Callable[[Any, Any], list[Any]]
+    # of each variant
+    parts: dict[int, list[Part]] = field(default_factory=dict)
+    every: list[Candidate] = field(default_factory=list)
+
+    @property
+    def target(self) -> Target:
+        return self.recipes[0].target
+
+    def run(self, table: Table, sizes: Sequence[int]) -> Chosen:
+        """Try all candidates, as far as they may win and time allows, and choose."""
+        self.table = table
+        self.weight = np.where(np.any(self.masks, axis=0), table.weight, 0.0)
+        grows = self.recipes[0].geometry.sought
+        last = max(sizes)
+        steps = len(self.masks) * len(self.recipes) * (max(last, 1) if grows else 1)
+        self.watch.plan(_STEPS * steps + 1)
+        kinds = list(dict.fromkeys(id(one.bends) for one in self.recipes))
+        firsts = [
+            next(v for v, one in enumerate(self.recipes) if id(one.bends) == k) for k in kinds
+        ]
+        self._prepare(firsts)
+        variants = list(range(len(self.recipes)))
+        anchor = self._look_at(firsts, sizes)
+        if grows or 0 in sizes:
+            variants = self._bending(variants, firsts)
+        self._prepare([v for v in variants if last])
+        ladder = range(1, last + 1) if grows else [n for n in sizes if n]
+        for n in ladder:
+            if self.every and (self.watch.over() or self._is_futile(sizes)):
+                break
+            for v in list(variants):
+                if n in sizes and n > _LOOKED and self._is_hopeless(v):
+                    variants.remove(v)
+                    continue
+                self._grow(v, n, anchor, n in sizes)
+                if self.every and self.watch.over():
+                    break
+        self._follow(anchor)
+        return self._conclude()
+
+    def _follow(self, anchor: float) -> None:
+        """Other lambdas, for the kind and number of localities that would be chosen."""
+        best = self._choose()
+        others = [one for one in self.temperatures if one != anchor]
+        if not best.n_localities or not others or self.watch.over():
+            return
+        n, variant = best.n_localities, best.variant
+
+        def follow(part: Part) -> None:
+            start = [part.found[n, anchor]]
+            for temperature, found in part.search.continued(start, others).items():
+                part.found[n, temperature] = found[0]
+
+        self.watch.report(f"n = {n}, {self._name(variant)}: other lambdas")
+        self.share_out(follow, self.parts[variant])
+        for temperature in others:
+            if all((n, temperature) in part.found for part in self.parts[variant]):
+                self.every.append(self._judge(variant, n, temperature))
+
+    def _choose(self) -> Candidate:
+        return choose_candidate(self.every, self.weight, lambda v: self.recipes[v].bends is None)
+
+    def _prepare(self, variants: Sequence[int]) -> None:
+        """The problems of each fold."""
+        tasks = [(v, k) for v in variants if v not in self.parts for k in range(len(self.masks))]
+        made = [self._part(v, k) for v, k in tasks]
+        for (v, _), part in zip(tasks, made, strict=True):
+            self.parts.setdefault(v, []).append(part)
+
+    def _part(self, variant: int, k: int) -> Part:
+        mask = self.masks[k]
+        rest = self.table.part(mask)
+        problem = self.recipes[variant].problem(self.table.part(~mask))
+        problem.inputs.check_reach(rest.X, "X")
+        held = problem.rows_of(rest.X, rest.target, rest.weight)
+        rng = np.random.default_rng([self.seed, variant, k])
+        search = self.search(problem)
+        alone = search if problem.geometry.sought else self.search(problem.keep([]))
+        return Part(problem, held, search, alone, rng)
+
+    # -- one model ---------------------------------------------------------------------------------
+
+    def _look_at(self, firsts: Sequence[int], sizes: Sequence[int]) -> float:
+        """Try one model of each kind; the lambda at which localities are to be looked for."""
+        anchor = self.target.anchor
+        for v in firsts:
+            parts = self.parts[v]
+
+            def solve(part: Part) -> None:
+                search = part.alone
+                part.leaders = search.explore(0, anchor, part.rng)
+                for temperature in self.temperatures:
+                    start = [part.leaders[0].posterior]
+                    [part.found[0, temperature]] = search.polish(
+                        search.objective(0, temperature), start
+                    )
+
+            self.share_out(solve, parts)
+            self.watch.report(f"one model, {self._name(v)}")
+        ones = [self._judge(v, 0, one) for v in firsts for one in self.temperatures]
+        if 0 in sizes:
+            self.every += ones
+        self.ones = ones
+        if not self.automatic:
+            near = [one for one in self.temperatures if one <= anchor] or [min(self.temperatures)]
+            return max(near)
+        if self.target.loss.likelihood:
+            return min(anchor, max(self.temperatures))
+        noise = min(max(min(one.loss for one in ones), _NOISE[0]), _NOISE[1])
+        rule = 0.5 / noise
+        low, high = TEMPERATURES
+        self.temperatures = tuple(min(max(rule * one, low), high) for one in _TIMES_BAYES)
+        return self.temperatures[_TIMES_BAYES.index(_LOOKED_AT)]
+
+    def _bending(self, variants: list[int], firsts: Sequence[int]) -> list[int]:
+        """Of additive models, only if one of them is better than a linear one."""
+        best = {v: min((one for one in self.ones if one.variant == v), key=_loss) for v in firsts}
+        plain = best[firsts[0]]
+        if len(firsts) == 1:
+            return variants
+        bent = best[firsts[1]]
+        if bent.loss >= plain.loss or is_close(plain.losses, bent.losses, self.weight, 1.0):
+            return [v for v in variants if self.recipes[v].bends is None]
+        return sorted(variants, key=lambda v: self.recipes[v].bends is None)
+
+    # -- localities --------------------------------------------------------------------------------
+
+    def _grow(self, variant: int, n: int, anchor: float, asked: bool) -> None:
+        """One locality more, on the rows of each fold; and at all lambdas, if asked for."""
+
+        def grow(part: Part) -> None:
+            search = part.search
+            leaders = part.leaders
+            if search.grows and not (leaders and leaders[0].inverse_temperature == anchor):
+                leaders = search.explore(0, anchor, part.rng)
+            part.leaders = search.advance(n, anchor, part.rng, leaders)
+            part.found[n, anchor] = part.leaders[0]
+
+        self.watch.report(f"n = {n}, {self._name(variant)}")
+        self.share_out(grow, self.parts[variant])
+        if not asked:
+            return
+        self.every.append(self._judge(variant, n, anchor))
+        best = min(self.every, key=_loss)
+        self.watch.report(
+            f"n = {n}, {self._name(variant)}: best loss of rows left out {best.loss:.5g}"
+        )
+
+    def _judge(self, variant: int, n: int, temperature: float) -> Candidate:
+        """Means over the times that a row was left out; of rows that never were, 0."""
+        m = len(self.weight)
+        total, count = np.zeros(m), np.zeros(m)
+        for mask, part in zip(self.masks, self.parts[variant], strict=True):
+            scores = self._scores(part, (n, temperature))
+            total[mask] += part.problem.target.losses(scores, part.held)
+            count[mask] += 1
+        losses, share = total / np.maximum(count, 1.0), self.weight / self.weight.sum()
+        loss = float(share @ losses)
+        error = float(np.sqrt(share**2 @ (losses - loss) ** 2))
+        if not np.isfinite(loss):
+            raise InputError(
+                "the losses of rows left out are beyond the range of floats.",
+                "Divide the target by a number of its size, or take its logarithm.",
+            )
+        return Candidate(variant, n, temperature, losses, loss, error)
+
+    def _scores(self, part: Part, key: tuple[int, float]) -> Array:
+        """Of the rows left out."""
+        posterior, problem, held = part.found[key].posterior, part.problem, part.held
+        if not posterior.n_localities and not problem.geometry.sought:
+            problem, held = problem.keep([]), replace(held, distance=held.distance[:, :0])
+        return self.scores(problem, posterior, held)
+
+    def _is_futile(self, sizes: Sequence[int]) -> bool:
+        """Whether the last few sizes gave no improvement."""
+        tried = sorted({one.n_localities for one in self.every})
+        if len(tried) <= _PATIENCE or len(sizes) == 1:
+            return False
+        late = tried[-_PATIENCE:]
+        before = min(one.loss for one in self.every if one.n_localities not in late)
+        return min(one.loss for one in self.every if one.n_localities in late) >= before
+
+    def _is_hopeless(self, variant: int) -> bool:
+        """Whether the best of a variant is clearly worse than the best of all."""
+        own = [one for one in self.every if one.variant == variant and one.n_localities]
+        if not own:
+            return False
+        leader, best = min(own, key=_loss), min(self.every, key=_loss)
+        if leader.variant == best.variant:
+            return False
+        return not is_close(leader.losses, best.losses, self.weight, _HOPELESS)
+
+    def _conclude(self) -> Chosen:
+        best = self._choose()
+        parts = self.parts[best.variant]
+        key = best.n_localities, best.inverse_temperature
+        seeds = [(part.problem, part.found[key]) for part in parts]
+        total, count = 0.0, np.zeros(len(self.weight))
+        for mask, part in zip(self.masks, parts, strict=True):
+            scores = self._scores(part, key)
+            spread = np.zeros((*scores.shape[:-1], len(mask)))
+            spread[..., mask] = part.problem.target.in_units(scores)
+            total, count = total + spread, count + mask
+        return Chosen(best, self.every, seeds, total / np.maximum(count, 1))
+
+    def _name(self, variant: int) -> str:
+        """Of a variant, in words."""
+        recipe = self.recipes[variant]
+        kind = "linear" if recipe.bends is None else "additive"
+        most = getattr(recipe.geometry, "most", None)
+        if most is None:
+            return kind
+        return f"{kind}, {'all columns' if not most else f'up to {most} columns'}"
+
+
+def _loss(one: Candidate) -> float:
+    return one.loss
