@@ -13,11 +13,11 @@ SOURCE = Path(__file__).parents[1] / "src" / "motlm"
 PICTURE = Path(__file__).parent / "pictures" / "modules.svg"
 LAYERS = {  # from the bottom to the top
     "numerics": "limits special lookup membership losses combinations divergence bounds",
-    "rows and distributions": "frames units inputs rows sketches fingerprints posterior",
+    "rows and distributions": "frames units bends inputs rows sketches fingerprints posterior",
     "objective": "metrics regions geometry objective",
     "search": "screening starts optimize reproduction watch strengths running search",
     "fitted model": "overlap targets localities routine mixture corrections extents",
-    "fit": "problem learning checks warmup fitting",
+    "fit": "problem folds learning checks warmup fitting",
     "uses of a mixture": "certificates files exports",
     "estimators": "estimators loading",
     "readers": "tables explanations evaluation plotting report cli",

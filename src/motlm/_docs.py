@@ -280,8 +280,8 @@ REGRESSOR = (
     + PARAMETERS.format(
         auto_rule=(
             '"auto" tries half, once, twice and four'
-            "\n        times Bayes' rule, 1 / (2 s^2), where s^2 is the share of the variance that one"
-            " model leaves;\n        on held-out rows "
+            "\n        times Bayes' rule, 1 / (2 s^2), where s^2 is the share of the variance that"
+            " one model leaves;\n        on held-out rows "
             + list_numbers(Continuous.temperatures)
             + "."
         ),

@@ -215,7 +215,7 @@ class Settings:
         return "none" if self._is_paper(target) else "own"
 
     def models_of(self, target: Target) -> tuple[str, ...]:
-        """The kinds of models to choose from; the paper's loss and its settings have linear ones."""
+        """The kinds of models to choose from; with the paper's loss and settings linear ones."""
         if self.local_models != "auto":
             if self.local_models == "additive" and self._is_paper(target):
                 raise InputError(

@@ -137,11 +137,14 @@ def is_close(losses: Array, best: Array, weight: Array, standard_errors: float) 
 
 
 def choose_candidate(
-    candidates: Sequence[Candidate], weight: Array, plain: Callable[[int], bool]
+    candidates: Sequence[Candidate],
+    weight: Array,
+    plain: Callable[[int], bool],
+    rule: float | None = None,
 ) -> Candidate:
     """The simplest that is not worse than the best by more than a standard error of the paired
-    difference: linear models before additive ones, then the fewest localities; of their columns
-    and of lambda the best.
+    difference: linear models before additive ones, then the fewest localities; of their columns the
+    best, and of lambda the best or, by the same standard error, the nearest to a `rule`.
 
     `plain` tells of a variant whether its models are linear.
     """
@@ -152,6 +155,18 @@ def choose_candidate(
         if leader is None or not is_close(leader.losses, best.losses, weight, 1.0):
             return None
         return leader
+
+    def near(leader: Candidate) -> Candidate:
+        if rule is None:
+            return leader
+        same = [
+            one
+            for one in candidates
+            if (one.variant, one.n_localities) == (leader.variant, leader.n_localities)
+        ]
+        same.sort(key=lambda one: (abs(np.log(one.inverse_temperature / rule)), one.loss))
+        closest = (one for one in same if is_close(one.losses, leader.losses, weight, 1.0))
+        return next(closest, leader)
 
     for n in (0, None):  # without localities first
         for linear in (True, False):
@@ -165,8 +180,8 @@ def choose_candidate(
             for size in sorted({one.n_localities for one in same}):
                 found = close([one for one in same if one.n_localities == size])
                 if found is not None:
-                    return found
-    return best
+                    return near(found)
+    return near(best)
 
 
 @dataclass
@@ -275,7 +290,10 @@ class Folds:
                 self.every.append(self._judge(variant, n, temperature))
 
     def _choose(self) -> Candidate:
-        return choose_candidate(self.every, self.weight, lambda v: self.recipes[v].bends is None)
+        rule = 1.0 if self.target.loss.likelihood else None
+        return choose_candidate(
+            self.every, self.weight, lambda v: self.recipes[v].bends is None, rule
+        )
 
     def _prepare(self, variants: Sequence[int]) -> None:
         """The problems of each fold."""
@@ -412,7 +430,8 @@ class Folds:
         parts = self.parts[best.variant]
         key = best.n_localities, best.inverse_temperature
         seeds = [(part.problem, part.found[key]) for part in parts]
-        total, count = 0.0, np.zeros(len(self.weight))
+        total: Any = 0.0
+        count = np.zeros(len(self.weight))
         for mask, part in zip(self.masks, parts, strict=True):
             scores = self._scores(part, key)
             spread = np.zeros((*scores.shape[:-1], len(mask)))

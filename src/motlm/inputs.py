@@ -435,7 +435,7 @@ class Inputs:
         ramps = self.bends.values(encoded).astype(coordinates.dtype, copy=False)
         return np.concatenate([coordinates, ramps], axis=1)
 
-    def of_features(self, columns: Array) -> Array:
+    def of_features(self, columns: Any) -> Any:
         """(n_features,): of each feature what its encoded column has."""
         ramps = [] if self.bends is None else [(one.column, len(one)) for one in self.bends.each]
         more = [np.full(count, columns[j]) for j, count in ramps]

@@ -316,8 +316,8 @@ def _curvature(objective: Objective, packing: Packing, posterior: Posterior) -> 
     spread, ways = rows.spectrum
     scores = posterior.coef[-1] @ rows.features.T + posterior.intercept[-1][..., None]
     variance = posterior.variances(posterior.norms2(rows.features))[-1]
-    _, bend = objective.loss.push(np.asarray(rows.target, float), scores, variance)
-    bend = float(np.average(bend, weights=rows.weight))
+    _, bends = objective.loss.push(np.asarray(rows.target, float), scores, variance)
+    bend = float(np.average(bends, weights=rows.weight))
     size = np.mean(posterior.coef[-1] ** 2) + rho**2
     curvature = rho**2 * (objective.inverse_temperature * bend * spread + 1.0 / size)
     copies = posterior.coef[-1].size // len(spread)

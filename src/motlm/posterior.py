@@ -751,7 +751,7 @@ class Packing:
         first = 0
         for name, places in self._places.items():
             if name == "coef":
-                return first + len(places) - self.template.coef[-1].size
+                return first + len(places) - int(self.template.coef[-1].size)
             first += len(places)
         return None
 

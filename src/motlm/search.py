@@ -205,8 +205,8 @@ class Search(Runner):
         rng: np.random.Generator,
         fewer: Sequence[Solution],
     ) -> list[Solution]:
-        """The best few mixtures of n localities that are grown from the best one of n - 1, or placed
-        anew, with a fraction of the work of `explore`; where localities do not grow, by that.
+        """The best few mixtures of n localities, grown from the best one of n - 1 or placed anew,
+        with a fraction of the work of `explore`; where localities do not grow, by that.
         """
         few = _half(self.n_starts)
         if not (self.grows and fewer):

@@ -93,8 +93,8 @@ def place_at_rows(
     radius = np.ones(n)
     coef, intercept = np.zeros((n + 1, *scores, d)), np.zeros((n + 1, *scores))
     working = _from_nothing(objective)
-    layout = placed.get("layout")
-    pooled = layout is not None and layout.pooled
+    layout: Any = placed.get("layout")
+    pooled = bool(layout is not None and layout.pooled)
     late = n
     for i in range(n):
         if i and stop():

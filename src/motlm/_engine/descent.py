@@ -65,7 +65,7 @@ VALUE, _STEP, _TOL, _KEPT, BEST, RISK, KL, BEST_RISK, BEST_KL, _CAP = range(10)
 _PRODUCTS = 10  # from there on 1 / (step @ change) of each pair
 _VALUES = _PRODUCTS + _MEMORY  # and from there the values after the last steps
 _FIRST, _LINE, _EXPANDING = 0, 1, 2
-_NEGLIGIBLE = 0.01  # nats of a likelihood in ten steps that end a search: no reader sees them
+_NEGLIGIBLE = 0.03  # nats of a likelihood in ten steps that end a search: no reader sees them
 _FLAT, _ROUNDING = 1e-3, 1e-13  # gradient, and relative decrease in one step, that end a search
 # rows of the vectors: bounds, the point and its gradient, the direction, the point to be evaluated
 # next, one along the direction that will do with its gradient, and the lowest point seen

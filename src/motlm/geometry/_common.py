@@ -61,8 +61,8 @@ class Geometry(Protocol):
         """The geometry in the units of these inputs, from encoded rows."""
 
     def rows(self, Z: Array, coordinates: Array) -> tuple[Array, Array | None]:
-        """Coordinates of standardized rows, and their distances where centers are given. The columns
-        that vary are `coordinates`, unless a metric has others.
+        """Coordinates of standardized rows: the columns that vary, which are given, unless a metric
+        has others; and the rows' distances where centers are given.
         """
 
     def expand(
