@@ -26,7 +26,7 @@ from motlm.geometry import Locus
 from motlm.report import render
 
 BALLS = {"locality_features": "ball", "corrections": "none"}
-QUICK = {"inverse_temperature": 8.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 8.0, "n_starts": 1, "random_state": 0}
 QUICK_BALLS = {**QUICK, **BALLS}
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "classifier": LocalMixtureClassifier,

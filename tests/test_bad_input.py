@@ -13,7 +13,13 @@ from motlm.datasets import make_clf_case2
 from motlm.errors import InputError
 
 BOTH = pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
-QUICK = {"n_localities": 1, "inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+QUICK = {
+    "local_models": "linear",
+    "n_localities": 1,
+    "inverse_temperature": 2.0,
+    "n_starts": 1,
+    "random_state": 0,
+}
 
 
 @pytest.fixture

@@ -32,7 +32,12 @@ from motlm.datasets import make_clf_case1, make_reg_case2
 from motlm.errors import InputError, MotlmError
 
 POINTS = [[-1.0, 0.0], [1.0, 0.0]]
-QUICK: dict[str, Any] = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+QUICK: dict[str, Any] = {
+    "local_models": "linear",
+    "inverse_temperature": 2.0,
+    "n_starts": 1,
+    "random_state": 0,
+}
 ALL = ["features", "tuning", "points", "preprocessing", "groups", "time", "future", "once"]
 Rows = tuple[np.ndarray, np.ndarray]
 

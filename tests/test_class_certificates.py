@@ -41,7 +41,12 @@ from motlm.posterior import Posterior
 
 NAMES = np.array(["cat", "ant", "bee", "dog"])
 POINTS = [[-0.6, 0.0], [0.6, 0.0]]
-QUICK: dict[str, Any] = {"inverse_temperature": 16.0, "n_starts": 1, "random_state": 0}
+QUICK: dict[str, Any] = {
+    "local_models": "linear",
+    "inverse_temperature": 16.0,
+    "n_starts": 1,
+    "random_state": 0,
+}
 LEARNED: dict[str, Any] = {"points_of_interest": None, "n_localities": 2, "n_starts": 4}
 # independent models in balls, of which all probabilities are exact
 BALLS: dict[str, Any] = {"locality_features": "ball", "corrections": "none"}

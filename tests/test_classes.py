@@ -33,7 +33,12 @@ from motlm.targets import Binary, Labels, Several
 
 LOSSES = ("log", "zero-one")
 EACH = pytest.mark.parametrize("loss", LOSSES)
-QUICK: dict[str, Any] = {"inverse_temperature": 2.0, "n_starts": 2, "random_state": 0}
+QUICK: dict[str, Any] = {
+    "local_models": "linear",
+    "inverse_temperature": 2.0,
+    "n_starts": 2,
+    "random_state": 0,
+}
 ANIMALS = np.array(["bee", "cat", "dog"])
 
 

@@ -703,7 +703,15 @@ def claims(loss: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def rated(loss: str, n: int = 1, **options) -> LocalMixtureRegressor:
     return LocalMixtureRegressor(
-        n, loss=loss, **{"inverse_temperature": 1.0, "n_starts": 2, "random_state": 0} | options
+        n,
+        loss=loss,
+        **{
+            "inverse_temperature": 1.0,
+            "local_models": "linear",
+            "n_starts": 2,
+            "random_state": 0,
+        }
+        | options,
     )
 
 

@@ -23,7 +23,7 @@ from motlm.explanations import counterfactual, explain_global, explain_local
 from motlm.explanations._projection import Domain
 from motlm.tables import number
 
-QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
 BALLS = {"locality_features": "ball", "corrections": "none"}
 POINTS = [[-1.0, 0.0], [1.0, 0.0]]
 

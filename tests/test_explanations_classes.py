@@ -19,7 +19,7 @@ from motlm import LocalMixtureClassifier
 from motlm.explanations import counterfactual, explain_global, explain_local
 from motlm.explanations._wedge import Wedge, project
 
-QUICK = {"inverse_temperature": 8.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 8.0, "n_starts": 1, "random_state": 0}
 
 
 def problem(seed: int, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -25,7 +25,7 @@ from motlm.errors import InputTypeError, MotlmError
 from motlm.exports import ExportError, to_onnx, to_python, to_sql
 from motlm.exports._dialects import DIALECTS as WRITERS
 
-QUICK = {"inverse_temperature": 8.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 8.0, "n_starts": 1, "random_state": 0}
 SYSTEMS = ["sqlite", "duckdb"]
 DIALECTS = list(WRITERS)
 

@@ -13,7 +13,7 @@ import pytest
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.errors import InputError, MotlmWarning
 
-QUICK = {"inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
 
 
 def clients(n: int = 150) -> tuple[pd.DataFrame, np.ndarray]:

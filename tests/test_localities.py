@@ -635,7 +635,7 @@ def test_columns_are_exchanged_within_the_candidates(rng: np.random.Generator) -
 
 # -- fits ------------------------------------------------------------------------------------------
 
-QUICK = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
 KINDS = (LocalMixtureClassifier, LocalMixtureRegressor)
 
 

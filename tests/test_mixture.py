@@ -35,7 +35,7 @@ from motlm.report import render
 from motlm.routine import Answer
 from motlm.targets import TARGETS
 
-QUICK = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
 
 
 # -- dummies -----------------------------------------------------------------------------------

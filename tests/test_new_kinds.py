@@ -50,7 +50,7 @@ from motlm.targets import TARGETS, Continuous, Rate
 
 mpl.use("Agg")
 
-QUICK = {"inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
 
 
 # -- a target of this file alone ---------------------------------------------------------------

@@ -35,7 +35,7 @@ from motlm.plotting import (
 from motlm.plotting._style import label_colors, label_markers
 
 matplotlib.use("Agg")
-QUICK = {"inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from motlm.certificates import (
 from motlm.certificates._rates import garwood
 from motlm.errors import CertificateError, InputError, InputTypeError, TrainingRowsError
 
-QUICK = {"inverse_temperature": 1.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 1.0, "n_starts": 1, "random_state": 0}
 
 
 def policies(m: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:

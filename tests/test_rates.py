@@ -49,14 +49,21 @@ def policies():
 @pytest.fixture(scope="module")
 def one_rate(policies):
     X, claims, years = policies
-    return LocalMixtureRegressor(0, loss="poisson").fit(X, claims, exposure=years)
+    return LocalMixtureRegressor(0, loss="poisson", local_models="linear").fit(
+        X, claims, exposure=years
+    )
 
 
 @pytest.fixture(scope="module")
 def local_rates(policies):
     X, claims, years = policies
     model = LocalMixtureRegressor(
-        1, loss="poisson", inverse_temperature=1.0, n_starts=1, random_state=0
+        1,
+        loss="poisson",
+        local_models="linear",
+        inverse_temperature=1.0,
+        n_starts=1,
+        random_state=0,
     )
     return model.fit(X, claims, exposure=years)
 

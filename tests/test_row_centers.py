@@ -35,7 +35,12 @@ from motlm.rows import Rows
 from motlm.starts import one_model, place_at_rows, promising_balls
 from motlm.units import Units
 
-QUICK: dict[str, Any] = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
+QUICK: dict[str, Any] = {
+    "local_models": "linear",
+    "inverse_temperature": 4.0,
+    "n_starts": 1,
+    "random_state": 0,
+}
 ROWS = {"centers": "rows", **QUICK}
 
 

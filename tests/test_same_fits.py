@@ -23,6 +23,7 @@ from motlm.posterior import FIELDS
 
 BEFORE = json.loads((Path(__file__).parent / "fixtures" / "posteriors.json").read_text())
 FAST: dict[str, Any] = {"n_starts": 1, "random_state": 0}
+HELD: dict[str, Any] = {"local_models": "linear", "select": "held-out"}
 POINTS = [[-1.4, 0], [0, 0.75], [1.4, 0]]
 
 
@@ -93,13 +94,16 @@ SETS = {
     ),
 }
 OTHERS = {  # of later revisions
-    "few_columns": (LocalMixtureRegressor(2, **FAST), lambda: load_diabetes(return_X_y=True)),
+    "few_columns": (
+        LocalMixtureRegressor(2, **FAST, **HELD),
+        lambda: load_diabetes(return_X_y=True),
+    ),
     "one_column_auto": (
-        LocalMixtureClassifier("auto", max_localities=2, locality_features=1, **FAST),
+        LocalMixtureClassifier("auto", max_localities=2, locality_features=1, **FAST, **HELD),
         cancer,
     ),
     "all_columns": (
-        LocalMixtureRegressor(1, locality_features="all", corrections="all", **FAST),
+        LocalMixtureRegressor(1, locality_features="all", corrections="all", **FAST, **HELD),
         clients,
     ),
     "named_columns_given": (
@@ -107,6 +111,7 @@ OTHERS = {  # of later revisions
             points_of_interest=[[30, 10, "south", True, 3.0], [60, 30, "west", False, 3.0]],
             locality_columns=["age", "km"],
             **FAST,
+            **HELD,
         ),
         clients,
     ),

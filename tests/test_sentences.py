@@ -14,7 +14,7 @@ from motlm.explanations import explain_global, explain_local
 from motlm.localities import Locality
 from motlm.regions import Box
 
-QUICK = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 WORDS = 25
 

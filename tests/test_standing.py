@@ -38,7 +38,7 @@ from motlm.plotting import RegressionDisplay, RiskDisplay
 from motlm.report import render
 
 FIXTURES = Path(__file__).parent / "fixtures"
-QUICK = {"inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
+QUICK = {"local_models": "linear", "inverse_temperature": 4.0, "n_starts": 1, "random_state": 0}
 POINTS = [[-1.0, 0.0], [1.0, 0.0]]
 EARLIER = ["model_schema_1.json", "model_schema_2.json", "schema2/certified.json"]
 

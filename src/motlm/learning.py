@@ -189,8 +189,10 @@ class Learning:
             masks = left_out(
                 table.target, self.validation_fraction, self.target.stratify, table.groups
             )
-            if masks and len(sizes) * len(temperatures) * len(wholes) > 1:
-                return self._learn_by_folds(table, wholes, sizes, masks)
+            least = min((int((~mask).sum()) for mask in masks), default=0)
+            few = [n for n in sizes if n <= least or not wholes[0].geometry.sought]
+            if masks and few and len(sizes) * len(temperatures) * len(wholes) > 1:
+                return self._learn_by_folds(table, wholes, few, masks)
         problems = list(wholes)
         held: list[Rows | None] = [None] * len(wholes)
         if len(sizes) * len(temperatures) * len(wholes) > 1 and self.select != "bound":
@@ -277,13 +279,17 @@ class Learning:
         sizes: list[int],
         temperatures: list[float],
     ) -> list[Outcome]:
-        """Of each geometry, as far as time allows; one model without localities is the same for
-        all.
+        """Of each geometry and kind of models, as far as time allows; one model without localities
+        is the same for all geometries.
         """
         outcomes: list[Outcome] = []
+        kinds: set[int] = set()
         for k, (problem, rows) in enumerate(zip(problems, held, strict=False)):
-            own = [n for n in sizes if n or not k]
-            if not own or (outcomes and self.watch.over()):
+            own = [n for n in sizes if n or id(problem.inputs.bends) not in kinds]
+            kinds.add(id(problem.inputs.bends))
+            if not own:
+                continue
+            if outcomes and self.watch.over():
                 break
             found = self._explore(problem, rows, own, temperatures)
             outcomes += [replace(one, variant=k) for one in found]

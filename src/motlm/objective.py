@@ -284,7 +284,7 @@ class Evaluator:
         self.data, self.vector = rows.data, packing.vector
         dims = (template.column_weight > 0).sum(axis=1)
         self.about = tables.constants(dims) if objective.geometry.learned else None
-        self.eliminate = True if eliminated else None
+        self.eliminate = eliminated if objective.loss.closed_form else None
         block = _block(objective.block, n, objective.loss.scores)
         self.setup = objective.setup(template, block)
         self.many = len(rows) > _MANY * block

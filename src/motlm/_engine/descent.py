@@ -327,8 +327,8 @@ def search(
     budget of 0, one evaluation of the objective alone. The vector is in units of its own, and the
     objective in nats.
 
-    `about` is None where centers are given, and `eliminate` where models are searched: what is not
-    needed is not compiled.
+    `about` is None where centers are given, and `eliminate` where models have no closed form: what
+    is not needed is not compiled.
     """
     nats = setup.inverse_temperature * setup.total_weight
     values, partials = np.empty(len(unit)), np.empty(len(vector.template))
@@ -337,9 +337,8 @@ def search(
             values[i] = memory.vectors[TRIAL, i] * unit[i]
         full = unpack(vector, setup.n, values)
         tables = tables_of(setup, about, full)
-        if eliminate is None:
-            located = new_located(setup.n, 0)
-        else:
+        located = new_located(setup.n, 0)
+        if eliminate is not None and eliminate:
             located = solve_all(setup, data, tables, full)
         sums = sum_all(setup, data, tables, full, located, budget > 0)
         risk, kl = finish(setup, full, sums, partials)

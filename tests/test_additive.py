@@ -1,0 +1,202 @@
+"""Additive models: ramps, their search beside the closed form, monotone models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, optimize
+from motlm.bends import Bend, find_bends, interpolate
+from motlm.errors import InputError
+
+QUICK = {"random_state": 0, "n_starts": 2}
+
+
+def bent(n_rows: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """A wave, a slope, and a step in a corner."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-3, 3, size=(n_rows, 3))
+    corner = (X[:, 1] > 0.5) & (X[:, 2] > 0.5)
+    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 1.5 * corner + 0.1 * rng.normal(size=n_rows)
+
+
+# -- ramps -----------------------------------------------------------------------------------------
+
+
+def test_interpolation_is_that_of_numpy(rng: np.random.Generator) -> None:
+    knots, values = np.sort(rng.normal(size=9)), rng.normal(size=9)
+    x = np.concatenate([rng.normal(scale=3, size=200), knots, [-1e300, 1e300]])
+    np.testing.assert_allclose(
+        interpolate(knots, values[:, None], x)[:, 0], np.interp(x, knots, values), atol=1e-12
+    )
+
+
+def test_ramps_rise_one_after_another_and_have_mean_zero(rng: np.random.Generator) -> None:
+    X = np.column_stack([rng.exponential(size=500), rng.integers(0, 3, size=500)])
+    weight = rng.uniform(0.5, 2, size=500)
+    bends = find_bends(X, weight, np.array([True, True]))
+    [bend] = bends.each  # three values do not bend
+    values = bends.values(X)
+    np.testing.assert_allclose(weight @ values, 0, atol=1e-9)
+    order = np.argsort(X[:, 0])
+    assert (np.diff(values[order], axis=0) >= -1e-12).all()
+    assert (np.diff(bend.knots) > 0).all()
+    # any piecewise linear curve with these knots is a sum of ramps
+    goal = rng.normal(size=len(bend.knots))
+    weights = np.diff(goal) / (bend.table[-1] - bend.table[0])
+    inside = np.interp(X[:, 0], bend.knots, goal)
+    made = bend.values(X[:, 0]) @ weights
+    np.testing.assert_allclose(made - made[0], inside - inside[0], atol=1e-9)
+
+
+def test_knots_are_round_and_few() -> None:
+    x = np.random.default_rng(0).normal(loc=1234.5, size=4000)
+    [bend] = find_bends(x[:, None], np.ones(4000), np.array([True])).each
+    assert len(bend.knots) <= 32
+    np.testing.assert_array_equal(bend.knots, np.round(bend.knots, 2))
+    many = np.random.default_rng(0).normal(size=(400, 200))
+    bends = find_bends(many, np.ones(400), np.ones(200, dtype=bool))
+    assert len(bends) <= 3 * 200
+
+
+def test_wide_columns_far_from_zero_keep_their_knots() -> None:
+    x = 1e15 + np.arange(100.0)
+    [bend] = find_bends(x[:, None], np.ones(100), np.array([True])).each
+    assert (np.diff(bend.knots) > 0).all()
+    assert np.isfinite(bend.values(x)).all()
+
+
+def test_a_bend_has_as_many_ramps_as_gaps() -> None:
+    bend = Bend(0, np.array([0.0, 1.0, 5.0]), np.array([0.2, 0.7]))
+    assert len(bend) == bend.values(np.zeros(4)).shape[1] == 2
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+
+def test_a_curve_is_found_where_there_is_one() -> None:
+    X, y = bent()
+    line, curve = (
+        LocalMixtureRegressor(0, local_models=kind, **QUICK).fit(X[:200], y[:200])
+        for kind in ("linear", "additive")
+    )
+    assert curve.score(X[200:], y[200:]) > line.score(X[200:], y[200:]) + 0.2
+    assert not line.exterior_.shapes
+    shape = next(one for one in curve.exterior_.shapes if one.column == 0)
+    model, at = curve.exterior_, np.linspace(-2.5, 2.5, 50)
+    found = model.coef[0] * at + shape.at(at)
+    assert np.corrcoef(found, np.sin(2 * at))[0, 1] > 0.98
+
+
+@pytest.mark.parametrize("corrections", ["own", "all", "none"])
+def test_what_is_read_is_what_predicts(corrections: str) -> None:
+    X, y = bent()
+    model = LocalMixtureRegressor(
+        1, local_models="additive", corrections=corrections, inverse_temperature=16.0, **QUICK
+    ).fit(X, y)
+    scores = np.array(
+        [
+            one.intercept + X @ one.coef + sum(bend.at(X[:, bend.column]) for bend in one.shapes)
+            for one in model.mixture_.models
+        ]
+    )
+    used = scores[model.apply(X), np.arange(len(X))]
+    np.testing.assert_allclose(used, model.predict(X), rtol=1e-9, atol=1e-9)
+    if corrections != "none":  # curves are those of the exterior
+        for one, other in zip(model.localities_[0].shapes, model.exterior_.shapes, strict=True):
+            np.testing.assert_allclose(one.values, other.values, atol=1e-12)
+
+
+def test_the_search_ends_where_the_closed_form_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many features models are searched for, not solved for at each step."""
+    X, y = bent(200)
+    settings = {"local_models": "additive", "inverse_temperature": 8.0, "tol": 1e-9, **QUICK}
+    model = LocalMixtureRegressor(1, **settings).fit(X, y)
+    monkeypatch.setattr(optimize, "is_wide", lambda objective: False)
+    again = clone(model).set_params(warm_start=True)
+    again.mixture_ = model.mixture_
+    again.fit(X, y)
+    assert again.objective_ == pytest.approx(model.objective_, rel=1e-5)
+
+
+def test_additive_models_are_not_for_the_papers_loss() -> None:
+    X, y = bent(60)
+    with pytest.raises(InputError, match="not for the paper's setting"):
+        LocalMixtureClassifier(loss="zero-one", local_models="additive").fit(X, y > 0)
+    with pytest.raises(InputError, match="local_models must be one of"):
+        LocalMixtureRegressor(local_models="splines").fit(X, y)
+
+
+def test_categories_stay_levels() -> None:
+    X, y = bent()
+    table = pd.DataFrame(X, columns=list("abc")).assign(d=np.where(X[:, 1] > 0, "u", "v"))
+    model = LocalMixtureRegressor(0, local_models="additive", **QUICK).fit(table, y)
+    bends = model.mixture_.inputs.bends
+    assert [one.column for one in bends.each] == [0, 1, 2]
+
+
+# -- monotone models -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["linear", "additive"])
+@pytest.mark.parametrize("corrections", ["own", "none"])
+def test_models_rise_and_fall_as_they_must(kind: str, corrections: str) -> None:
+    """At random rows, and beyond the training rows."""
+    X, y = bent()
+    settings = {"local_models": kind, "corrections": corrections, "inverse_temperature": 8.0}
+    signs = [-1, 1, 0]
+    model = LocalMixtureRegressor(1, monotonic_cst=signs, **settings, **QUICK).fit(X, y)
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-5, 5, size=(400, 3))
+    for column, sign in enumerate(signs):
+        moved = rows.copy()
+        moved[:, column] += rng.exponential(size=400)
+        views = [model.mixture_.view(model.mixture_.encode(one)) for one in (rows, moved)]
+        rise = (views[1].mean - views[0].mean) * sign
+        assert (rise >= -1e-9).all()
+
+
+def test_signs_by_name_hold_for_labels_and_rates() -> None:
+    X, y = bent()
+    table = pd.DataFrame(X, columns=list("abc"))
+    signs = {"b": -1, "a": 1}
+    models = [
+        LocalMixtureClassifier(0, monotonic_cst=signs, **QUICK).fit(table, y > 0),
+        LocalMixtureRegressor(0, loss="poisson", monotonic_cst=signs, **QUICK).fit(table, y**2),
+    ]
+    for model in models:
+        for moved, sign in ((table.assign(b=table.b + 1), -1), (table.assign(a=table.a + 2), 1)):
+            views = [model.mixture_.view(model.mixture_.encode(one)) for one in (table, moved)]
+            assert ((views[1].mean - views[0].mean) * sign >= -1e-9).all()
+
+
+def test_a_constraint_that_fits_costs_nothing_much() -> None:
+    X, y = bent()
+    free, bound = (
+        LocalMixtureRegressor(
+            0, local_models="additive", inverse_temperature=8.0, monotonic_cst=signs, **QUICK
+        ).fit(X, y)
+        for signs in (None, [0, 1, 0])
+    )
+    assert bound.score(X, y) > free.score(X, y) - 0.02
+
+
+@pytest.mark.parametrize(
+    ("signs", "message"),
+    [
+        ([1, 0], "one number for each of the 4 columns"),
+        ([2, 0, 0, 0], "one number for each of the 4 columns"),
+        ("a", "one number for each of the 4 columns"),
+        ({"z": 1}, "'z', which is not a column of X"),
+        ({"d": 1}, "'d' holds categories"),
+    ],
+)
+def test_bad_signs(signs, message: str) -> None:
+    X, y = bent(60)
+    table = pd.DataFrame(X, columns=list("abc")).assign(d=["u", "v", "w"] * 20)
+    with pytest.raises(InputError, match=message):
+        LocalMixtureRegressor(0, monotonic_cst=signs).fit(table, y)
+    with pytest.raises(InputError, match="not for the paper's solver"):
+        LocalMixtureRegressor(0, monotonic_cst=[0, 0, 0], solver="nadam").fit(X, y)

@@ -1,0 +1,151 @@
+"""The choice by cross-validation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm.errors import InputError
+from motlm.folds import Candidate, choose_candidate, is_close, left_out
+
+QUICK = {"random_state": 0, "n_starts": 2, "max_localities": 2}
+
+
+@given(st.integers(10, 400), st.booleans())
+def test_each_row_is_left_out_as_often(n_rows: int, stratify: bool) -> None:
+    target = np.arange(n_rows) % 2.0
+    masks = left_out(target, 0.2, stratify, None)
+    count = np.sum(masks, axis=0)
+    assert (count == (3 if n_rows < 300 else 1)).all()
+    for mask in masks:
+        assert abs(mask.sum() - n_rows / 5) <= 2
+        if stratify:
+            assert abs(target[mask].mean() - 0.5) <= 0.51 / mask.sum() + 0.25
+
+
+def test_many_rows_have_fewer_folds() -> None:
+    masks = left_out(np.zeros(5000), 0.2, False, None)
+    assert len(masks) == 3
+    assert np.sum(masks, axis=0).max() == 1
+    [mask] = left_out(np.zeros(30_000), 0.2, False, None)
+    assert mask.sum() == 6000
+
+
+@given(st.lists(st.integers(0, 12), min_size=40, max_size=200))
+def test_groups_stay_together(groups: list[int]) -> None:
+    codes = np.array(groups)
+    masks = left_out(np.zeros(len(codes)), 0.2, False, codes)
+    for mask in masks:
+        assert not set(codes[mask]) & set(codes[~mask])
+    if len(set(groups)) >= 10:
+        assert masks
+
+
+def test_a_label_that_is_too_rare_has_no_folds() -> None:
+    assert left_out(np.array([0.0] * 30 + [1.0]), 0.2, True, None) == []
+
+
+def candidate(variant: int, n: int, losses: np.ndarray, value: float = 1.0) -> Candidate:
+    return Candidate(variant, n, value, losses, float(losses.mean()), 0.0)
+
+
+def test_the_simplest_within_a_standard_error_wins(rng: np.random.Generator) -> None:
+    base, weight = rng.exponential(size=400), np.ones(400)
+    worse = base + rng.normal(scale=0.2, size=400)
+    worse += 0.005 - (worse - base).mean()  # half a standard error
+    much = base + rng.normal(0.3, 0.2, size=400)
+
+    def plain(variant: int) -> bool:
+        return variant == 0
+
+    best = candidate(1, 3, base)
+    assert choose_candidate([best, candidate(0, 0, much)], weight, plain) is best
+    simple = candidate(0, 0, worse)
+    assert choose_candidate([best, simple], weight, plain) is simple
+    fewer = candidate(1, 1, worse)
+    assert choose_candidate([best, fewer, candidate(0, 0, much)], weight, plain) is fewer
+    linear = candidate(0, 4, worse)  # straight lines before fewer localities
+    assert choose_candidate([best, fewer, linear], weight, plain) is linear
+    other = candidate(1, 3, worse, 2.0)
+    assert choose_candidate([best, other], weight, plain, rule=2.0) is other
+    assert choose_candidate([best, other], weight, plain) is best
+
+
+def test_closeness_is_paired(rng: np.random.Generator) -> None:
+    losses, weight = 100 * rng.exponential(size=300), np.ones(300)
+    assert not is_close(losses + 0.1, losses, weight, 1.0)
+    noise = rng.normal(size=300)
+    assert is_close(losses + noise - noise.mean() + 0.01, losses, weight, 1.0)
+
+
+def noisy(n_rows: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_rows, 3))
+    return X, X[:, 0] + rng.normal(size=n_rows)
+
+
+def test_noise_has_no_localities_and_no_curves() -> None:
+    X, y = noisy()
+    model = LocalMixtureRegressor(**QUICK).fit(X, y)
+    assert model.localities_ == []
+    assert model.mixture_.inputs.bends is None
+    results = model.cv_results_
+    assert len({len(one) for one in results.values()}) == 1
+    [chosen] = np.flatnonzero(results["chosen"])
+    assert results["n_localities"][chosen] == 0
+    assert results["mean_test_score"][chosen] == pytest.approx(model.cv_score_)
+    assert results["mean_test_score"].max() <= model.cv_score_ + 0.1
+    assert sorted(results["rank_test_score"]) == list(range(1, len(results["chosen"]) + 1))
+    fresh = np.random.default_rng(2).normal(size=(4000, 3))
+    truth = fresh[:, 0] + np.random.default_rng(3).normal(size=4000)
+    assert model.cv_score_ == pytest.approx(model.score(fresh, truth), abs=0.12)
+
+
+def test_the_number_of_jobs_changes_nothing() -> None:
+    X, y = noisy(150)
+    y = y + 3 * (X[:, 1] > 0.5)
+    models = [LocalMixtureRegressor(n_jobs=jobs, **QUICK).fit(X, y) for jobs in (1, 2)]
+    assert models[0].mixture_.hash == models[1].mixture_.hash
+
+
+def test_groups_are_left_out_whole_and_checked() -> None:
+    """Rows are copied with a little noise: only groups tell that they are not new."""
+    rng = np.random.default_rng(0)
+    first, labels = rng.normal(size=(40, 2)), rng.normal(size=40)
+    X = np.repeat(first, 8, axis=0) + 1e-3 * rng.normal(size=(320, 2))
+    y, groups = np.repeat(labels, 8), np.repeat(np.arange(40), 8)
+    alone = LocalMixtureRegressor(**QUICK).fit(X, y)
+    together = LocalMixtureRegressor(**QUICK).fit(X, y, groups=groups)
+    assert together.cv_score_ < alone.cv_score_
+    with pytest.raises((InputError, ValueError), match="groups|inconsistent"):
+        LocalMixtureRegressor(**QUICK).fit(X, y, groups=groups[:-1])
+
+
+def test_two_labels_and_rates_have_scores_of_rows_left_out() -> None:
+    X, y = noisy()
+    labels = LocalMixtureClassifier(**QUICK).fit(X, y > 0)
+    assert -0.69 < labels.cv_score_ < 0
+    rates = LocalMixtureRegressor(loss="poisson", **QUICK).fit(X, np.floor(np.abs(y)))
+    assert rates.cv_score_ < 0
+    held = LocalMixtureClassifier(select="held-out", **QUICK).fit(X, y > 0)
+    assert not hasattr(held, "cv_score_")
+
+
+def test_time_that_is_over_leaves_a_model() -> None:
+    X, y = noisy()
+    with pytest.warns(UserWarning, match="time limit is over"):
+        model = LocalMixtureRegressor(max_time=1e-3, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 5, 8, 12])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_few_rows_have_a_model_all_the_same(n_rows: int) -> None:
+    rng = np.random.default_rng(n_rows)
+    X, y = rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)
+    for settings in ({}, {"n_localities": 2}, {"points_of_interest": [[0.0, 0.0]]}):
+        model = LocalMixtureRegressor(random_state=0, **settings).fit(X, y)
+        assert np.isfinite(model.predict(X)).all()
