@@ -570,7 +570,8 @@ def test_a_prior_draws_the_classes_to_its_means() -> None:
     X, y = turned(100)
     means = np.arange(6.0).reshape(1, 3, 2)
     prior = Prior(coef=means, coef_scale=1e-3, intercept_scale=1e-3)
-    model = LocalMixtureClassifier(0, inverse_temperature=0.01, prior=prior).fit(X, y)
+    options = {"inverse_temperature": 0.01, "local_models": "linear", "prior": prior}
+    model = LocalMixtureClassifier(0, **options).fit(X, y)
     np.testing.assert_allclose(model.posterior_.coef, means, atol=1e-4)
 
 
@@ -671,7 +672,8 @@ def test_held_out_scores_are_of_the_rows_held_out(loss: str) -> None:
     """Of the log loss its mean, capped where so many rows cannot tell; of zero-one the accuracy."""
     X, y = turned(300)
     rest, held = slice(0, 200), slice(200, 300)
-    model = LocalMixtureClassifier(0, loss=loss, inverse_temperature=(1.0, 2.0), random_state=0)
+    options = {"inverse_temperature": (1.0, 2.0), "local_models": "linear", "random_state": 0}
+    model = LocalMixtureClassifier(0, loss=loss, **options)
     model.fit(X[rest], y[rest], X_val=X[held], y_val=y[held])
     [score] = [
         one.held_out_score

@@ -498,7 +498,7 @@ def test_summary_in_sentences(folder: Path, tmp_path: Path) -> None:
     table = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
     table.assign(y=np.where(table["a"] > 0, "p", "q")).to_csv(tmp_path / "line.csv", index=False)
     assert (
-        "localities gave no improvement on held-out rows"
+        "localities gave no improvement on rows left out"
         in run("fit", tmp_path / "line.csv", "--target", "y").stdout
     )
 

@@ -351,7 +351,7 @@ def in_columns() -> list[tuple[Any, pd.DataFrame]]:
     for kind, options, target in wanted:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = kind(**QUICK | options, local_models="linear").fit(frame, target)
+            model = kind(**QUICK | options).fit(frame, target)
         assert len(model.localities_) == 2
         found.append((model, frame))
     return found

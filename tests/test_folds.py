@@ -120,7 +120,7 @@ def test_groups_are_left_out_whole_and_checked() -> None:
     alone = LocalMixtureRegressor(**QUICK).fit(X, y)
     together = LocalMixtureRegressor(**QUICK).fit(X, y, groups=groups)
     assert together.cv_score_ < alone.cv_score_
-    with pytest.raises((InputError, ValueError), match="groups|inconsistent"):
+    with pytest.raises((InputError, ValueError), match=r"groups|inconsistent"):
         LocalMixtureRegressor(**QUICK).fit(X, y, groups=groups[:-1])
 
 
