@@ -82,7 +82,7 @@ def mixed(table) -> LocalMixtureClassifier:
     points = frame.iloc[:2].assign(
         age=[28.0, 52.0], income=3.0, children=2, region="north", owner="no"
     )
-    balls = {"locality_features": "ball", "corrections": "none", "local_models": "linear"}
+    balls = {"locality_features": "ball", "corrections": "none"}
     return LocalMixtureClassifier(points_of_interest=points, **balls, **QUICK).fit(frame, y)
 
 

@@ -67,7 +67,10 @@ def models() -> dict[str, tuple[Any, Any]]:
         made |= {
             "columns": (LocalMixtureRegressor(2, locality_features=2, **QUICK), score),
             "every": (LocalMixtureRegressor(1, locality_features="all", **QUICK), score),
-            "equal": (LocalMixtureRegressor(1, locality_widths="equal", **QUICK), score),
+            "equal": (
+                LocalMixtureRegressor(1, locality_features=3, locality_widths="equal", **QUICK),
+                score,
+            ),
             "named": (
                 LocalMixtureRegressor(1, locality_columns=["c", "a", "same"], **QUICK),
                 score,

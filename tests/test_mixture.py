@@ -435,6 +435,7 @@ POINTS_OF_FAILURE = [  # every step of the walk from the user's rows to the mixt
     "motlm.learning.Learning.learn",
     "motlm.learning.Learning._explore",
     "motlm.learning.choose",
+    "motlm.folds.Folds.run",
     "motlm.search.Search.explore",
     "motlm.search.Search.polish",
     "motlm.learning.Learning._finish",
@@ -479,7 +480,8 @@ def test_a_refit_that_fails_leaves_the_model_whole(
     model, X, y = small(kind)
     if kind != "regressor" and place.endswith("choose"):
         place += "_simplest"  # of likelihoods
-    model.set_params(inverse_temperature=[1.0, 4.0]).fit(X, y)
+    select = "cv" if "folds" in place else "held-out"
+    model.set_params(inverse_temperature=[1.0, 4.0], select=select).fit(X, y)
     model.certificate_ = "of this model"
     before = states(model, X)
     other = pd.DataFrame({"rooms": X[:, 0], "price": X[:, 0] ** 2, "age": X[:, -1]})

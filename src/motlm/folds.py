@@ -391,7 +391,8 @@ class Folds:
             count[mask] += 1
         losses, share = total / np.maximum(count, 1.0), self.weight / self.weight.sum()
         loss = float(share @ losses)
-        error = float(np.sqrt(share**2 @ (losses - loss) ** 2))
+        unit = power_of_two(losses)  # squares do not overflow
+        error = unit * float(np.sqrt(share**2 @ ((losses - loss) / unit) ** 2))
         if not np.isfinite(loss):
             raise InputError(
                 "the losses of rows left out are beyond the range of floats.",

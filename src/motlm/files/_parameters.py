@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -243,10 +243,9 @@ def _check_settings(settings: Settings, mixture: Mixture) -> None:
     if points is not None:
         points = reading.encode_points(points)
     geometries_of(points, settings, reading.columns, mixture.target)
-    target: Any = mixture.target
-    if target.task == "classification":  # a certificate may have put the zero-one loss in place
-        target = replace(target, loss_name=settings.loss)
-    settings.models_of(target)
+    # a certificate may have put the zero-one loss in place of the log loss that is fitted
+    if settings.loss != "log" or settings.solver == "nadam":
+        settings.models_of(mixture.target)
     settings.signs_of(reading.columns)
     if isinstance(settings.standardize, Units):
         check_units(settings.standardize, mixture.inputs.names, mixture.target.scaled)
