@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from ._typing import Array, Booleans
 from .bends import interpolate
 from .errors import InputError, InputTypeError
 from .inputs import Inputs
+from .limits import power_of_two
 from .regions import is_indicator, join_words
 
 __all__ = ["Exterior", "LocalModel", "Locality", "Points", "Shape", "factor_units"]
@@ -78,14 +80,16 @@ class Shape:
         the first knot, grows by D = w (1 - 2 m) from each to the next, and is Vn = sum w (1 - m)^2
         at the last: total = 2 (V0 + Vn) - sum D^2 / w.
         """
-        gap, squares = np.diff(self.knots), self.scale**2
+        unit = power_of_two(self.scale)  # squares do not overflow
+        gap, squares = np.diff(self.knots), (self.scale / unit) ** 2
         share = gap / gap.sum()
         both = float(squares[0] + squares[-1])
         grown = float((np.diff(squares) ** 2 / share).sum())
         total = both + np.sqrt(max(both**2 - grown, 0.0))  # of total^2 - 2 both total + grown = 0
         ramps = np.tri(len(self.knots), len(gap), k=-1)
         rise = interpolate(self.knots, ramps, np.append(np.asarray(x, dtype=float), reference))
-        return np.asarray((rise[:-1] - rise[-1]) ** 2 @ (total * share))
+        with np.errstate(over="ignore"):
+            return np.asarray((rise[:-1] - rise[-1]) ** 2 @ (total * share)) * unit * unit
 
 
 class Points(NamedTuple):
@@ -205,7 +209,7 @@ class LocalModel:
         straight = [float(self.coef[j]) * self._zero(j) for j in self._bent]
         return _sum(np.array([self.intercept, *straight, *shift]))
 
-    @property
+    @cached_property
     def _bent(self) -> dict[int, Shape]:
         """The shapes that are not straight, by column."""
         return {one.column: one for one in self.shapes if one.values.any()}
@@ -274,7 +278,8 @@ class LocalModel:
             x = np.array([0.0, 1.0]) if bend is None else np.union1d(bend.knots, zero)
         at = np.asarray(x, dtype=float)
         value = float(self.coef[j]) * (at - zero)
-        variance = (float(self.coef_scale[j]) * (at - zero)) ** 2
+        with np.errstate(over="ignore"):
+            variance = (float(self.coef_scale[j]) * (at - zero)) ** 2
         if bend is not None:
             value = value + (bend.at(at) - bend.at(np.array([zero])))
             variance = variance + bend.variance(at, zero)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from .._renamed import warn_of
 from .._typing import AnyArray, Array, Integers
 from ..certificates import Certificate, standing
-from ..errors import InputTypeError
+from ..errors import InputTypeError, MotlmWarning
 from ..localities import Locality, LocalModel, Shape
 from ..mixture import Mixture, View, mixture_of
 from ..tables import Entry, html_table, number, plain, table_of
@@ -470,7 +471,7 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
         linear_score=mixture.target.measure(y, linear) or 0.0,
         certificate=found.certificate,
         void=found.void,
-        importance=importance(mixture, X),
+        importance=_importance(mixture, X),
     )
 
 
@@ -556,3 +557,10 @@ def _linear_answers(target: Target, X: Array, y: AnyArray) -> AnyArray:
     shuffled = KFold(parts, shuffle=True, random_state=0)
     folds = StratifiedKFold(parts) if target.stratify else shuffled
     return np.asarray(cross_val_predict(linear, X, y, cv=folds))
+
+
+def _importance(mixture: Mixture, X: Any) -> Importance:
+    """Without the warnings that were given when the rows were read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MotlmWarning)
+        return importance(mixture, X)
