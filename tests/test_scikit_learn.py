@@ -48,21 +48,41 @@ def of_old(estimator) -> dict[str, str]:
     return OLD if isinstance(estimator, LocalMixtureClassifier) else {}
 
 
+# a part of the rows is held out, which is quicker than folds
+HELD = {"n_localities": 2, "select": "held-out", "local_models": "linear"}
+LEFT_OUT = {"max_localities": 1, "locality_features": 1, "n_starts": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [LocalMixtureClassifier(), LocalMixtureRegressor()], expected_failed_checks=of_old
+)
+def test_scikit_learn_checks_of_the_defaults(estimator, check) -> None:
+    check(estimator)
+
+
 @pytest.mark.filterwarnings(
     "ignore"
 )  # scikit-learn's data make localities die and searches stop, and that is said
 @parametrize_with_checks(
     [
-        *(LocalMixtureClassifier(loss=loss) for loss in ("log", "zero-one")),
-        *(LocalMixtureRegressor(loss=loss) for loss in ("squared", *RATE_LOSSES)),
+        LocalMixtureClassifier(**LEFT_OUT),
+        LocalMixtureRegressor(**LEFT_OUT),
+        *(LocalMixtureClassifier(loss=loss, **HELD) for loss in ("log", "zero-one")),
+        *(LocalMixtureRegressor(loss=loss, **HELD) for loss in ("squared", *RATE_LOSSES)),
         *(
-            Estimator(n_starts=1, **settings)
+            Estimator(n_starts=1, **HELD, **settings)
             for Estimator in (LocalMixtureClassifier, LocalMixtureRegressor)
             for settings in (
                 {"locality_features": 1, "corrections": "none"},
                 {"locality_features": "all", "corrections": "all"},
                 {"locality_columns": 0, "centers": "rows"},
             )
+        ),
+        *(
+            Estimator(1, local_models="additive", inverse_temperature=1.0, n_starts=1)
+            for Estimator in (LocalMixtureClassifier, LocalMixtureRegressor)
         ),
     ],
     expected_failed_checks=of_old,
