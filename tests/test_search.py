@@ -752,7 +752,7 @@ def test_float32_is_computed_in_float32_where_rows_are_many(
 ) -> None:
     X, y = make_clf_case2(3000, random_state=0)
     arguments = {"n_localities": 2, "inverse_temperature": 2.0, "n_starts": 12, "max_iter": 3000}
-    arguments |= {"random_state": 0}
+    arguments |= {"local_models": "linear", "random_state": 0}
     double = LocalMixtureClassifier(**arguments).fit(X, y)
     few = LocalMixtureClassifier(**arguments).fit(X.astype(np.float32), y)
     seen = []

@@ -104,7 +104,7 @@ class Record:
     ... )
     >>> path = mixture.fit(X, y).path_
     >>> [(record.stage, record.inverse_temperature) for record in path if record.rank == 0]
-    [('search', 16.0), ('search', 1.0), ('final', 16.0)]
+    [('search', 1.0), ('search', 16.0), ('final', 16.0)]
     """
 
     # "search": along the way, on the rows that are not held out; "final": on all rows,
