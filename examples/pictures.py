@@ -125,7 +125,9 @@ def method(folder: Path) -> None:
 
     rng = np.random.default_rng(0)
     balls = {"standardize": False, "locality_widths": "equal", "corrections": "none"}
-    model = LocalMixtureClassifier(points_of_interest=POINTS, random_state=0, **balls).fit(X, y)
+    model = LocalMixtureClassifier(
+        points_of_interest=POINTS, local_models="linear", select="held-out", random_state=0, **balls
+    ).fit(X, y)
     figure, ax = axes()
     rows(ax)
     draws(ax, model, 0, rng)
@@ -134,7 +136,12 @@ def method(folder: Path) -> None:
     figure, every = axes(3)
     for ax, value in zip(every, (0.02, 0.2, 8.0), strict=True):
         one = LocalMixtureClassifier(
-            points_of_interest=POINTS, inverse_temperature=value, random_state=0, **balls
+            points_of_interest=POINTS,
+            inverse_temperature=value,
+            local_models="linear",
+            select="held-out",
+            random_state=0,
+            **balls,
         )
         one.fit(X, y)
         rows(ax)
@@ -154,7 +161,13 @@ def main(folder: Path) -> None:
 
     warnings.simplefilter("ignore", MotlmWarning)  # equal rows, constant columns, time series
     X, y = rows_of("banana")
-    banana, _ = certify(LocalMixtureClassifier("auto", max_localities=4, random_state=0), X, y)
+    banana, _ = certify(
+        LocalMixtureClassifier(
+            "auto", max_localities=4, local_models="linear", select="held-out", random_state=0
+        ),
+        X,
+        y,
+    )
     _, some, _, labels = train_test_split(X, y, test_size=1500, random_state=0)
     save(LocalitiesDisplay.from_estimator(banana, some, labels), "banana_localities")
     save(PathDisplay.from_estimator(banana), "banana_path")
@@ -162,23 +175,33 @@ def main(folder: Path) -> None:
     save(RiskDisplay.from_estimator(banana), "banana_risk")
 
     X, y = rows_of("stock")
-    stock, _ = certify(LocalMixtureRegressor(3, random_state=0), X, y)
+    stock, _ = certify(
+        LocalMixtureRegressor(3, local_models="linear", select="held-out", random_state=0), X, y
+    )
     save(LocalitiesDisplay.from_estimator(stock, X, y, at=0), "stock_slice")
     save(StripsDisplay.from_estimator(stock, X), "stock_strips")
     save(CoefficientsDisplay.from_estimator(stock), "stock_coefficients")
     save(ContributionsDisplay.from_estimator(stock, X[:1]), "stock_contributions")
-    balls = LocalMixtureRegressor(3, locality_features="ball", random_state=0).fit(X, y)
+    balls = LocalMixtureRegressor(
+        3, locality_features="ball", local_models="linear", select="held-out", random_state=0
+    ).fit(X, y)
     save(LocalitiesDisplay.from_estimator(balls, X, y, kind="projection"), "stock_projection")
 
     X, y = rows_of("german")
-    german = LocalMixtureClassifier(2, random_state=0).fit(X, y)
+    german = LocalMixtureClassifier(
+        2, local_models="linear", select="held-out", random_state=0
+    ).fit(X, y)
     save(StripsDisplay.from_estimator(german, X), "german_strips")
     save(CoefficientsDisplay.from_estimator(german), "german_corrections")
     save(CoefficientsDisplay.from_estimator(german, differences=False), "german_coefficients")
     save(ContributionsDisplay.from_estimator(german, X[:1]), "german_contributions")
 
     line, target = make_reg_case2(random_state=0)
-    curve, _ = certify(LocalMixtureRegressor(2, random_state=0), line, target)
+    curve, _ = certify(
+        LocalMixtureRegressor(2, local_models="linear", select="held-out", random_state=0),
+        line,
+        target,
+    )
     save(RegressionDisplay.from_estimator(curve, line, target), "case2_regression")
 
 

@@ -25,7 +25,9 @@ frame = (
 )
 y = frame.pop("target").map({0: "other", 1: "versicolor", 2: "other"}).to_numpy()
 X = frame
-mixture = LocalMixtureClassifier("auto", max_localities=3, random_state=0)
+mixture = LocalMixtureClassifier(
+    "auto", max_localities=3, local_models="linear", select="held-out", random_state=0
+)
 model, certificate = certify(mixture, X, y, sealed=0.5, population="flowers sampled like these")
 model
 

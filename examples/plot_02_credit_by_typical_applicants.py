@@ -40,7 +40,9 @@ from motlm import LocalMixtureClassifier
 from motlm.certificates import certify
 from motlm.explanations import counterfactual, explain_global, explain_local
 
-mixture = LocalMixtureClassifier(points_of_interest=points, random_state=0)
+mixture = LocalMixtureClassifier(
+    points_of_interest=points, local_models="linear", select="held-out", random_state=0
+)
 model, certificate = certify(mixture, X, y, sealed=0.3, population="applicants like these")
 print(explain_global(model, X, y))
 

@@ -18,7 +18,9 @@ bunch = load_keel("banana")
 X_train, X_test, y_train, y_test = train_test_split(
     bunch.data, bunch.target.astype(str), test_size=1500, random_state=0
 )
-model = LocalMixtureClassifier("auto", max_localities=4, random_state=0).fit(X_train, y_train)
+model = LocalMixtureClassifier(
+    "auto", max_localities=4, local_models="linear", select="held-out", random_state=0
+).fit(X_train, y_train)
 line = LogisticRegression().fit(X_train, y_train)
 print(f"one linear model    {line.score(X_test, y_test):.3f}")
 print(f"{len(model.localities_)} localities        {model.score(X_test, y_test):.3f}")

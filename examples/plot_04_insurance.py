@@ -69,7 +69,12 @@ from motlm.certificates import certify, prediction_interval
 from motlm.explanations import counterfactual, explain_global, explain_local
 
 model, certificate = certify(
-    LocalMixtureRegressor(points_of_interest=typical, random_state=0), X, y, tolerance=150.0
+    LocalMixtureRegressor(
+        points_of_interest=typical, local_models="linear", select="held-out", random_state=0
+    ),
+    X,
+    y,
+    tolerance=150.0,
 )
 print(explain_global(model, X, y))
 

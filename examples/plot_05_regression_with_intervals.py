@@ -21,7 +21,11 @@ X, y = (
 )
 X_rest, X_test, y_rest, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
 model, certificate = certify(
-    LocalMixtureRegressor(3, random_state=0), X_rest, y_rest, sealed=0.4, tolerance=15.0
+    LocalMixtureRegressor(3, local_models="linear", select="held-out", random_state=0),
+    X_rest,
+    y_rest,
+    sealed=0.4,
+    tolerance=15.0,
 )
 print(
     "R2 on test rows: one linear model"

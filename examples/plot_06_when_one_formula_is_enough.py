@@ -16,7 +16,9 @@ from motlm import LocalMixtureRegressor
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
-model = LocalMixtureRegressor("auto", max_localities=3, random_state=0).fit(X_train, y_train)
+model = LocalMixtureRegressor(
+    "auto", max_localities=3, local_models="linear", select="held-out", random_state=0
+).fit(X_train, y_train)
 print(f"{len(model.localities_)} localities selected")
 print(
     f"test R2: {model.score(X_test, y_test):.3f}, of ridge regression"
@@ -34,7 +36,7 @@ PathDisplay.from_estimator(model, by="n")
 # ``n_localities=0`` is one linear model, with a posterior over its weights. Its cross-validated
 # score next to that of ridge regression:
 
-one = LocalMixtureRegressor(0, random_state=0)
+one = LocalMixtureRegressor(0, local_models="linear", random_state=0)
 print(f"no locality  {cross_val_score(one, X, y, cv=5).mean():.3f}")
 print(f"ridge        {cross_val_score(RidgeCV(), X, y, cv=5).mean():.3f}")
 

@@ -27,7 +27,10 @@ print(X.isna().sum())
 # An imputer that returns a table keeps the names of the columns for the formulas.
 
 fill = SimpleImputer(strategy="median").set_output(transform="pandas")
-pipeline = make_pipeline(fill, LocalMixtureClassifier(n_starts=4, random_state=0))
+pipeline = make_pipeline(
+    fill,
+    LocalMixtureClassifier(2, n_starts=4, local_models="linear", select="held-out", random_state=0),
+)
 pipeline
 
 # %%

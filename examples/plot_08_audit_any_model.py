@@ -24,7 +24,9 @@ X, y = frame[bunch.feature_names], frame[bunch.target_names[0]].astype(str).to_n
 X_train, X_new, y_train, y_new = train_test_split(X, y, test_size=0.4, random_state=0)
 models = {
     "logistic regression": LogisticRegression(),
-    "mixture of local models": LocalMixtureClassifier("auto", max_localities=4, random_state=0),
+    "mixture of local models": LocalMixtureClassifier(
+        "auto", max_localities=4, local_models="linear", select="held-out", random_state=0
+    ),
     "support vector machine": SVC(),
     "random forest": RandomForestClassifier(random_state=0),
 }

@@ -20,7 +20,9 @@ from motlm import LocalMixtureClassifier
 from motlm.plotting import LocalitiesDisplay
 
 X, y = load_iris(return_X_y=True, as_frame=True)
-model = LocalMixtureClassifier(1, random_state=0).fit(X, y == 1)
+model = LocalMixtureClassifier(1, local_models="linear", select="held-out", random_state=0).fit(
+    X, y == 1
+)
 LocalitiesDisplay.from_estimator(
     model, X, y == 1, features=["petal length (cm)", "petal width (cm)"]
 )

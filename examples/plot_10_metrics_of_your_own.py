@@ -31,7 +31,12 @@ points
 scores = {}
 for metric in ("euclidean", "manhattan", "chebyshev", "mahalanobis"):
     mixture = LocalMixtureClassifier(
-        points_of_interest=points, metric=metric, locality_widths="equal", random_state=0
+        points_of_interest=points,
+        metric=metric,
+        locality_widths="equal",
+        local_models="linear",
+        select="held-out",
+        random_state=0,
     )
     scores[metric] = cross_val_score(mixture, X, y, cv=5)
 pd.DataFrame(scores).agg(["mean", "std"]).T.round(3)
@@ -40,7 +45,11 @@ pd.DataFrame(scores).agg(["mean", "std"]).T.round(3)
 # In the Euclidean metric a ball has an extent along each column, in the column's own unit:
 
 model = LocalMixtureClassifier(
-    points_of_interest=points, locality_widths="equal", random_state=0
+    points_of_interest=points,
+    locality_widths="equal",
+    local_models="linear",
+    select="held-out",
+    random_state=0,
 ).fit(X, y)
 extent = {
     f"locality {i}": dict(zip(X.columns, one.half_width, strict=True))
@@ -60,7 +69,9 @@ LocalitiesDisplay.from_estimator(model, X, y, kind="projection")
 # that are like one of them, which can be fetched from the cellar, and any metric will do.
 
 for metric in ("euclidean", "cosine"):
-    model = LocalMixtureClassifier(1, centers="rows", metric=metric, random_state=0).fit(X, y)
+    model = LocalMixtureClassifier(
+        1, centers="rows", metric=metric, local_models="linear", select="held-out", random_state=0
+    ).fit(X, y)
     [locality] = model.localities_
     print(locality)
 X.iloc[[locality.row]]
@@ -83,7 +94,9 @@ cars = pd.DataFrame(
 young = (cars.fuel == "gas") & (cars.age < 45)
 cost = np.where(young, 100 + 8 * cars.power, 300 + cars.age) + rng.normal(0, 20, size=600)
 
-mixture = LocalMixtureRegressor(1, centers="rows", metric="gower", random_state=0).fit(cars, cost)
+mixture = LocalMixtureRegressor(
+    1, centers="rows", metric="gower", local_models="linear", select="held-out", random_state=0
+).fit(cars, cost)
 [locality] = mixture.localities_
 print(locality)
 print(mixture.exterior_.formula())

@@ -20,7 +20,9 @@ X_train, X_test, y_train, y_test = train_test_split(
     bunch.data, bunch.target.astype(str), test_size=1500, random_state=0
 )
 points = KMeans(6, random_state=0, n_init=3).fit(X_train).cluster_centers_
-mixture = LocalMixtureClassifier(points_of_interest=points, loss="zero-one", random_state=0)
+mixture = LocalMixtureClassifier(
+    points_of_interest=points, loss="zero-one", select="held-out", random_state=0
+)
 model = mixture.fit(X_train, y_train)
 member, ambiguous = model.membership(X_test), model.ambiguous(X_test)
 print(

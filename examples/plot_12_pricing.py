@@ -93,7 +93,9 @@ found = {"mean rate": deviance(np.full(len(test), claims.sum() / years.sum()))}
 
 from motlm import LocalMixtureRegressor
 
-learned = LocalMixtureRegressor(1, loss="poisson", random_state=0)
+learned = LocalMixtureRegressor(
+    1, loss="poisson", local_models="linear", select="held-out", random_state=0
+)
 learned.fit(X, claims, exposure=years)
 found["learned locality"] = deviance(learned.predict(X_test))
 explained = learned.score(X_test, test["nclaims"], exposure=test["expo"])
@@ -134,7 +136,13 @@ typical = pd.DataFrame(
     },
     index=["young driver", "pensioner"],
 )
-given = LocalMixtureRegressor(points_of_interest=typical, loss="poisson", random_state=0)
+given = LocalMixtureRegressor(
+    points_of_interest=typical,
+    loss="poisson",
+    local_models="linear",
+    select="held-out",
+    random_state=0,
+)
 given.fit(X, claims, exposure=years)
 found["typical clients"] = deviance(given.predict(X_test))
 for locality in given.localities_:
