@@ -183,10 +183,10 @@ def fit_mixture(
     mixture = _keep(found, table, settings, fingerprint, room, learning)
     if chosen is None:
         return mixture, None
-    return mixture, _tried(chosen, learning, rows)
+    return mixture, _tried(chosen, learning)
 
 
-def _tried(chosen: Chosen, learning: Learning, rows: Table) -> Tried:
+def _tried(chosen: Chosen, learning: Learning) -> Tried:
     every = chosen.every
     kinds = [learning.recipes[one.variant] for one in every]
     loss = np.array([one.loss for one in every])
