@@ -38,11 +38,11 @@ LISTENER = """<script nonce="NONCE">
     found.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
   window.alert = () => { found.alerts += 1; };
 </script>"""
-# After the page and its charts: what the script finds, to the page around it.
+# After the page and its charts: what the script finds, or promises, to the page around it.
 HARNESS = """<script nonce="NONCE">
-  setTimeout(() => {
+  setTimeout(async () => {
     let out;
-    try { out = (() => { SCRIPT })(); } catch (error) { out = { error: String(error) }; }
+    try { out = await (() => { SCRIPT })(); } catch (error) { out = { error: String(error) }; }
     parent.postMessage(JSON.stringify({ name: NAME, ...found, out }), "*");
   }, WAIT);
 </script></body>"""
@@ -53,12 +53,27 @@ HOST = """<!DOCTYPE html><meta charset="utf-8"><pre id="out"></pre><script>
 </script>FRAMES"""
 
 
+def find_axe() -> Path | None:
+    """axe-core, which checks pages for people who do not see them or use no mouse."""
+    places = [Path(__file__).parents[1] / "node_modules"]
+    if npm := shutil.which("npm"):
+        found = subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=False)
+        places.append(Path(found.stdout.strip()))
+    return next((one for place in places if (one := place / "axe-core/axe.min.js").exists()), None)
+
+
 def open_pages(
-    scripts: Sequence[tuple[Path, str]], folder: Path, charts: bool = False
+    scripts: Sequence[tuple[Path, str]],
+    folder: Path,
+    charts: bool = False,
+    width: int = 1200,
+    library: str = "",
+    dark: bool = False,
 ) -> list[Any]:
     """What each script returns in its page, all pages in one run.
 
-    Without charts the library that draws them is left out, which takes most of the time.
+    Without charts the library that draws them is left out, which takes most of the time. `library`
+    is a script that the pages have besides.
     """
     frames = []
     for k, (page, script) in enumerate(scripts):
@@ -69,13 +84,17 @@ def open_pages(
         wait = "3000" if charts else "0"
         harness = HARNESS.replace("NAME", str(k)).replace("WAIT", wait).replace("SCRIPT", script)
         text = text.replace("<head>", "<head>" + LISTENER.replace("NONCE", nonce), 1)
-        text = text.replace("</body>", harness.replace("NONCE", nonce), 1)
+        harness = harness.replace("NONCE", nonce)
+        if library:
+            harness = f'<script nonce="{nonce}">{library}</script>{harness}'
+        text = text.replace("</body>", harness, 1)
         (folder / f"frame-{k}.html").write_text(text, encoding="utf-8")
-        frames.append(f'<iframe src="frame-{k}.html" width="1200" height="900"></iframe>')
+        frames.append(f'<iframe src="frame-{k}.html" width="{width}" height="900"></iframe>')
     host = folder / "host.html"
     host.write_text(HOST.replace("FRAMES", "".join(frames)), encoding="utf-8")
     profile = f"--user-data-dir={folder / 'profile'}"
-    command = [CHROMIUM, *OPTIONS, "--virtual-time-budget=15000", profile, "--dump-dom"]
+    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
+    command = [CHROMIUM, *OPTIONS, "--virtual-time-budget=15000", profile, *scheme, "--dump-dom"]
     run = subprocess.run(
         [*command, host.as_uri()], check=True, capture_output=True, text=True, timeout=120
     )

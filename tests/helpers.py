@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
 from scipy.special import ndtr
 from threadpoolctl import threadpool_info
 
+from motlm.explanations import Counterfactual, counterfactual
 from motlm.geometry import Geometry
 from motlm.losses import Log, Loss, ZeroOne
 from motlm.posterior import Layout, Posterior
 from motlm.rows import Rows
+
+
+def nearest_change(
+    model: Any, x: Any, bounds: Any = None, integer: Any = (), **options: Any
+) -> Counterfactual:
+    """The smallest change, however many columns it takes, without limits of the training rows."""
+    groups = model.mixture_.inputs.groups
+    free = {group.name: (None, None) for group in groups if group.levels is None}
+    every = {**free, **(bounds or {})}
+    return counterfactual(model, x, max_changes=None, bounds=every, integer=integer, **options)
 
 
 def random_posterior(

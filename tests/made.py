@@ -38,11 +38,15 @@ def with_localities(model: Any, points: Any, radius: Any, rng: np.random.Generat
         changes |= {"points": points * inputs.varies, "given": given}
         if mixture.geometry.weights is not None:
             changes["weights"] = np.repeat(mixture.geometry.weights[:1], n, axis=0)
+    summary = mixture.provenance.summary
+    if summary is not None:
+        summary = replace(summary, medians=summary.medians[[-1] * (n + 1)])
+    counts = {"n_rows": (1,) * (n + 1), "points": tuple(range(n)), "summary": summary}
     return with_mixture(
         model,
         posterior=posterior,
         geometry=replace(mixture.geometry, **changes),
-        provenance=replace(mixture.provenance, n_rows=(1,) * (n + 1), points=tuple(range(n))),
+        provenance=replace(mixture.provenance, **counts),
     )
 
 

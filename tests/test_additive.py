@@ -73,6 +73,45 @@ def test_a_bend_has_as_many_ramps_as_gaps() -> None:
     assert len(bend) == bend.values(np.zeros(4)).shape[1] == 2
 
 
+def amounts(n_rows: int = 4000) -> np.ndarray:
+    """Mostly 0, else one of 60 amounts that lie close together, or far above them."""
+    rng = np.random.default_rng(0)
+    each = np.append(3000 + 11 * np.arange(60), 99_999)
+    return np.where(rng.random(n_rows) < 0.3, rng.choice(each, n_rows), 0.0)
+
+
+def test_values_that_repeat_have_a_knot_each() -> None:
+    x = amounts()
+    x[:4] = 3333.25  # too few rows for a knot, and not a number of their own to be told
+    [bend] = find_bends(x[:, None], np.ones(len(x)), np.array([True])).each
+    value, count = np.unique(x, return_counts=True)
+    np.testing.assert_array_equal(bend.knots, value[count >= 5])
+    assert 3333.25 not in bend.knots
+    assert len(bend.knots) > 60
+    fresh = np.random.default_rng(1).normal(size=len(x))  # that do not repeat
+    [other] = find_bends(fresh[:, None], np.ones(len(x)), np.array([True])).each
+    assert len(other.knots) <= 32
+    assert other.share is None
+
+
+def test_a_curve_may_turn_between_values_that_lie_close_together() -> None:
+    x = amounts()
+    [bend] = find_bends(x[:, None], np.ones(len(x)), np.array([True])).each
+    assert bend.share is not None
+    assert bend.share.sum() == pytest.approx(1)
+    wide = np.diff(bend.knots)
+    steps = bend.table[-1] - bend.table[0]
+    close = steps[np.argmin(wide)] / steps[np.argmax(wide)]
+    assert close > 5 * np.sqrt(wide.min() / wide.max())  # which it is by the width alone
+    score = 3.0 * ((x // 11) % 2)  # up and down from each amount to the next
+    rng = np.random.default_rng(2)
+    y = score + rng.normal(scale=0.5, size=len(x))
+    model = LocalMixtureRegressor(0, local_models="additive", **QUICK).fit(x[:, None], y)
+    left = amounts()[::-1][:500]
+    truth = 3.0 * ((left // 11) % 2)
+    assert np.corrcoef(model.predict(left[:, None]), truth)[0, 1] > 0.95
+
+
 # -- models ----------------------------------------------------------------------------------------
 
 

@@ -42,10 +42,10 @@ def test_not_finite(Estimator, value: float, word: str, rows) -> None:
     bad = X.copy()
     bad[7, 1] = value
     with pytest.raises(ValueError, match=f"Input X contains {word}: column 'x1', row 7"):
-        fit(Estimator, bad, y)
+        fit(Estimator, bad, y, missing="error")
     frame = pd.DataFrame(bad, columns=["age", "income"])
     with pytest.raises(ValueError, match=f"Input X contains {word}: column 'income', row 7"):
-        fit(Estimator, frame, y)
+        fit(Estimator, frame, y, missing="error")
     target = y.copy()
     target[3] = value
     with pytest.raises(ValueError, match=f"Input y contains {word}"):
@@ -54,7 +54,7 @@ def test_not_finite(Estimator, value: float, word: str, rows) -> None:
         ValueError, match=f"Input points_of_interest contains {word}: column 'x0', row 1"
     ):
         fit(Estimator, X, y, points_of_interest=[[0.0, 0.0], [value, 1.0]])
-    model = fit(Estimator, X, y)
+    model = fit(Estimator, X, y, missing="error")
     with pytest.raises(ValueError, match=f"Input X contains {word}"):
         model.predict(bad)
 

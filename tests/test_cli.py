@@ -23,7 +23,7 @@ from scipy.special import expit, ndtri
 from sklearn.metrics import log_loss
 
 import motlm as library
-from motlm.certificates import certify, split
+from motlm.certificates import Certificate, certify, split
 from motlm.cli._calibrate import probabilities
 from motlm.cli._columns import infer_types
 from motlm.cli._commands import motlm
@@ -38,6 +38,7 @@ from motlm.errors import (
     MotlmWarning,
     StoppedEarlyWarning,
 )
+from motlm.explanations import explain_global
 from motlm.files import checksum
 
 FAST = ["--localities", "1", "--time-limit", "5s"]
@@ -112,13 +113,16 @@ def test_fit_prints_what_it_does(folder: Path, tmp_path: Path) -> None:
     assert f"{model} exists; give another name, or --force" in again.output
 
 
-def test_fit_of_a_regression_as_json(folder: Path, tmp_path: Path) -> None:
-    result = run(
-        "fit", folder / "data.csv", "--target", "loss", "--drop", "client,default", "--json", *FAST
-    )
+@pytest.mark.parametrize(
+    "drop", [["--drop", "client,default"], ["--drop", "client", "--drop", "default"]]
+)
+def test_fit_of_a_regression_as_json(folder: Path, drop: list[str]) -> None:
+    result = run("fit", folder / "data.csv", "--target", "loss", *drop, "--json", *FAST)
     content = json.loads(result.stdout)
     assert content["held_out"] == 72
     assert content["R2"] > 0
+    names = content["explanation"]["regions"][0]["feature_names"]
+    assert names == ["age", "income", "region=south", "owner"]
     assert content["explanation"]["certificate"]["statements"][0]["code"] == "R1"
 
 
@@ -141,20 +145,36 @@ def test_fit_with_points_and_weights(folder: Path, tmp_path: Path) -> None:
     assert "no certificate: it needs rows without weights" in out
 
 
-def test_missing_values_are_an_error_unless_chosen_otherwise(tmp_path: Path) -> None:
+def test_missing_values_may_be_refused_left_out_or_replaced(tmp_path: Path) -> None:
     frame = clients()
     frame.loc[3, "age"] = np.nan
     frame.loc[5, "region"] = None
     frame.loc[7, "default"] = None
     frame.to_csv(tmp_path / "d.csv", index=False)
     base = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", *FAST]
-    assert "2 of 239 rows have missing values, in 'age', 'region'" in run(*base, code=2).output
+    refused = run(*base, "--missing", "error", code=2).output
+    assert "2 of 239 rows have missing values, in 'age', 'region'" in refused
     dropped = run(*base, "--missing", "drop").output
-    assert "1 rows without a 'default' left out" in dropped
+    assert "1 row without a 'default' left out" in dropped
     assert "2 rows with missing values left out" in dropped
     imputed = run(*base, "--missing", "impute").output
-    assert "1 missing values of 'age' replaced by" in imputed
-    assert "1 missing values of 'region' replaced by" in imputed
+    assert "1 missing value of 'age' replaced by" in imputed
+    assert "1 missing value of 'region' replaced by" in imputed
+
+
+def test_whole_numbers_are_replaced_by_whole_numbers(tmp_path: Path) -> None:
+    frame, first = clients(), np.sort(split(240, 0.3, 0)[0])
+    frame["children"], frame["height"] = 2.0, 1.5
+    frame.loc[first[:84], ["children", "height"]] = 3.0, 1.9  # one half of the rows to fit on
+    frame.loc[first[[0, -1]], ["children", "height"]] = np.nan
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    told = run(
+        *("fit", tmp_path / "d.csv", *ROLES, "--missing", "impute", "--model", tmp_path / "m.json"),
+        *("--localities", "0", "--local-models", "linear"),
+    ).stderr
+    fill = library.load(tmp_path / "m.json").table_.fill
+    assert (fill["children"], fill["height"]) == (2.0, 1.7)  # 2.5 children are no case
+    assert "2 missing values of 'children' replaced by 2" in told
 
 
 def test_what_stands_in_for_missing_values_is_found_without_the_sealed_rows_and_kept(
@@ -253,11 +273,18 @@ def test_columns_that_are_nearly_numbers(tmp_path: Path) -> None:
     frame["code"] = np.arange(240) % 3
     frame.to_csv(tmp_path / "d.csv", index=False)
     base = ["fit", tmp_path / "d.csv", "--target", "default", "--drop", "loss,client", *FAST]
-    words = f"column 'age' holds numbers, except for 1 values such as 'n/k' in row {first[3]}"
+    words = f"column 'age' holds numbers, except for 1 value such as 'n/k' in row {first[3]}"
     assert words in run(*base, code=2).output
     shown = run(*base[:-4], "--drop", "loss,client,age", "--categories", "code", *FAST).output
     assert "code: 3 categories" in shown
     assert "--categories 'cod' is not a column" in run(*base, "--categories", "cod", code=2).output
+    told = run(*base[:-4], "--categories", "age", *FAST).output
+    assert "age: " in told
+    assert "holds numbers" not in told  # as was said
+    frame["age"], frame["code"] = clients()["age"], frame["code"].astype(object)
+    frame.loc[first[4], "code"] = "x"  # with three numbers: codes
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    assert "code: 4 categories: " in run(*base).output
 
 
 @pytest.mark.parametrize(
@@ -288,10 +315,24 @@ def test_outcomes_are_read_alike_by_all_commands(
     assert facts["statements"][0]["n_rows"] == 80
     frame.loc[170, "default"] = ""
     frame[160:].to_csv(tmp_path / "later.csv", index=False)
-    assert (
-        "row 10: 'default' is '', a missing value"
-        in run("certify", tmp_path / "m.json", tmp_path / "later.csv", code=2).output
-    )
+    told, page = "1 row without a 'default' left out", tmp_path / "r.html"
+    both = [tmp_path / "m.json", tmp_path / "later.csv", "--json"]
+    for command in (["evaluate", *both], ["report", *both, "-o", page]):
+        found = run(*command)
+        facts = json.loads(found.stdout)
+        assert (facts["rows"], facts["rows_without_target"]) == (79, 1)
+        assert told in found.stderr
+    found = run("certify", *both)
+    facts = json.loads(found.stdout)  # that can be read again
+    assert Certificate.from_dict(facts).headline.n_rows == 79
+    assert "1 row of the table without an outcome left out." in facts["notes"]
+    assert told in found.stderr
+    found = run("fit", tmp_path / "later.csv", *ROLES, "--json", *FAST)
+    facts = json.loads(found.stdout)
+    assert (facts["rows"], facts["rows_without_target"]) == (79, 1)
+    assert told in found.stderr
+    frame[160:].assign(default="").to_csv(tmp_path / "later.csv", index=False)
+    assert "no row has a value of 'default'" in run("evaluate", *both, code=2).output
 
 
 @pytest.mark.parametrize(
@@ -374,11 +415,42 @@ def test_columns_that_are_remarked(tmp_path: Path) -> None:
     clients().assign(number=range(240), same="EUR").to_csv(tmp_path / "d.csv", index=False)
     shown = run("fit", tmp_path / "d.csv", *ROLES, *FAST).output
     assert (
-        "(all different and increasing: if it numbers the rows, name it in --id or --drop it)"
-        in shown
+        "(LOOKS LIKE AN IDENTIFIER: 168 different values in 168 rows; if it numbers or names the"
+        " rows, leave it out with --id or --drop)" in shown
     )
     assert "same: 1 category: EUR (always the same: ignored)" in shown
     assert "nothing was saved: --model" in shown
+
+
+def test_texts_of_a_model_without_localities_do_not_name_an_exterior(tmp_path: Path) -> None:
+    """It is "the model" in all that commands print and write."""
+    frame = clients()
+    frame["claims"] = np.random.default_rng(1).poisson(1 + frame["owner"])
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    both = [model, tmp_path / "d.csv"]
+    quick = ["--localities", "0", "--local-models", "linear", "--report", page, "--force"]
+    for options in (
+        ["--target", "default", "--id", "client", "--drop", "loss,claims"],
+        ["--target", "claims", "--task", "rate", "--drop", "client,loss,default"],
+    ):
+        out = [run("fit", tmp_path / "d.csv", *options, *quick, "--model", model).output]
+        out += [run("predict", *both).output, run("evaluate", *both).output]
+        wanted = ["--wanted", 2] if "rate" in options else []
+        out += [run("explain", *both, "--row", 3, *wanted).output]
+        fitted, X = library.load(model), frame[["age", "income", "region", "owner"]]
+        X = X.assign(owner=X["owner"].astype(float))
+        explained = explain_global(fitted, X, frame[options[1]])
+        out += [str(explained), explained._repr_html_()]
+        for text in out:
+            assert "exterior" not in text
+        shown = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.S)
+        assert "exterior" not in shown
+        assert "the model, all rows: 72 rows (100%)" in out[0]
+        assert set(pd.read_csv(io.StringIO(run("predict", *both).stdout))["model_used"]) == {
+            "the model"
+        }
+        assert "contradict" not in out[-1] + out[-2]
 
 
 def test_options_of_localities_reach_the_model(folder: Path, tmp_path: Path) -> None:
@@ -653,17 +725,18 @@ def test_rows_that_cannot_be_scored(folder: Path, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "d.csv", index=False)
     out = tmp_path / "out.csv"
     result = run("predict", folder / "m.json", tmp_path / "d.csv", "-o", out, code=3)
-    assert f"6 rows written to {out}, of which 3 could not be scored" in result.output
+    assert f"6 rows written to {out}, of which 2 could not be scored" in result.output
     shown = pd.read_csv(out)
     assert shown["reason"].fillna("").tolist() == [
         "",
         "column 'age': 'old' is not a number",
-        "no value in column 'age'",
+        "",
         "",
         "column 'income': 'inf' is not a number",
         "",
     ]
-    assert shown["prediction"].notna().tolist() == [True, False, False, True, False, True]
+    assert shown["prediction"].notna().tolist() == [True, False, True, True, False, True]
+    assert shown["note"][2].startswith("no value in column 'age', taken as the training average")
     frame.drop(columns="age").to_csv(tmp_path / "less.csv", index=False)
     assert (
         "has no column 'age'"
@@ -827,7 +900,7 @@ def test_output_is_utf8_whatever_the_console_has(folder: Path) -> None:
 # -- the others ------------------------------------------------------------------------------------
 
 
-def test_explain(folder: Path) -> None:
+def test_explain(folder: Path, tmp_path: Path) -> None:
     text = run(
         "explain", folder / "m.json", folder / "data.csv", "--row", 17, "--fixed", "age"
     ).output
@@ -844,6 +917,34 @@ def test_explain(folder: Path) -> None:
         "explain", folder / "m.json", folder / "data.csv", "--case", "c17", "--fixed", "age"
     ).output
     assert again == text
+    options = ["--immutable", "region,owner", "--increasing", "age", "--decreasing", "income"]
+    for row in range(10):
+        one = json.loads(
+            run(
+                *("explain", folder / "m.json", folder / "data.csv", "--row", row, *options),
+                *("--max-changes", 1, "--json"),
+            ).output
+        )["counterfactual"]
+        if one["found"]:
+            assert len(one["changes"]) == 1 or "no change of one column" in one["reason"]
+            assert not {"region", "owner"} & set(one["changes"])
+            assert one["after"]["age"] >= one["before"]["age"]
+            assert one["after"]["income"] <= one["before"]["income"]
+    near = run(
+        *("explain", folder / "m.json", folder / "data.csv", "--row", 17),
+        *("--nearest", folder / "data.csv", "--neighbors", 2),
+    ).output
+    assert "nearest training rows for which the same model is used:" in near
+    assert "row 17 itself is left out of the nearest rows of " in near
+    assert "row 17 (c17), at" not in near
+    assert near.count("at a distance of") == 2
+    clients().to_csv(tmp_path / "copy.csv", index=False)
+    near = run(
+        *("explain", folder / "m.json", folder / "data.csv", "--row", 17),
+        *("--nearest", tmp_path / "copy.csv", "--neighbors", 2),
+    ).output
+    assert "row 17 (c17), at a distance of 0: " in near
+    assert "left out" not in near
     assert (
         "0 rows have 'client' = 'x'"
         in run("explain", folder / "m.json", folder / "data.csv", "--case", "x", code=2).output
@@ -919,12 +1020,71 @@ def test_demo_and_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     facts = json.loads(run("demo", "-o", tmp_path / "demo", "--force", "--json").stdout)
     assert facts["certificate"]["statements"][0]["code"] == "C1"
     assert "Banana" in run("datasets", "list").output
-    assert len(json.loads(run("datasets", "list", "--json").output)) == 16
-    assert "there is no data set 'iris'" in run("datasets", "fetch", "iris", code=2).output
+    listed = json.loads(run("datasets", "list", "--json").stdout)
+    sources = [one["source"] for one in listed]
+    assert {one: sources.count(one) for one in sources} == {
+        "scikit-learn": 5,
+        "made up": 6,
+        "KEEL": 16,
+    }
+    assert len({one["name"] for one in listed}) == len(listed)
+    assert "there is no data set 'irs'" in run("datasets", "fetch", "irs", code=2).output
+
+
+def test_data_sets_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that come with motlm are written, and nothing is downloaded unless asked for."""
+    monkeypatch.setattr("motlm.datasets._keel.download", lambda *_: pytest.fail("a download"))
+    monkeypatch.setenv("MOTLM_DATA", str(tmp_path / "nowhere"))
+    for one in json.loads(run("datasets", "list", "--json").stdout):
+        place = tmp_path / f"{one['name']}.csv"
+        if one["source"] == "KEEL":
+            continue
+        said = run("datasets", "write", one["name"], "-o", place).stderr
+        table = pd.read_csv(place)
+        assert f"{len(table)} rows written" in said
+        assert f"the target is {table.columns[-1]!r}" in said
+        assert table.notna().all(axis=None)
+    diabetes = pd.read_csv(tmp_path / "diabetes.csv")
+    assert diabetes["age"].between(19, 79).all()  # years, not standardized
+    assert set(pd.read_csv(tmp_path / "iris.csv")["species"]) == {
+        "setosa",
+        "versicolor",
+        "virginica",
+    }
+    assert set(pd.read_csv(tmp_path / "clf_case2.csv")["y"]) == {-1, 1}
+    error = run("datasets", "write", "german", code=2).stderr
+    assert "there is no german.dat in" in error
+    assert "--data or MOTLM_DATA, or give --download. These need neither: breast_cancer" in error
+    error = run("datasets", "write", "german", "--data", tmp_path / "other", code=2).stderr
+    assert str(tmp_path / "other") in error
+    error = run("datasets", "write", "germn", code=2).stderr
+    assert "These come with motlm: breast_cancer" in error
+    assert "These need a folder with their files, or a download: banana" in error
+    assert "exists" in run("datasets", "write", "iris", "-o", tmp_path / "iris.csv", code=2).stderr
+    lines = run("datasets", "write", "iris", "--json").stdout.splitlines()
+    assert json.loads(lines[0])["species"] == "setosa"
+
+
+def test_data_sets_from_a_folder(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MOTLM_DATA", raising=False)
+    named = run("datasets", "write", "german", "--data", shared_data).stdout
+    monkeypatch.setenv("MOTLM_DATA", str(shared_data))
+    assert run("datasets", "write", "german").stdout == named
+    assert run("datasets", "fetch", "german").stdout == named
+    assert named.splitlines()[0].endswith(",Customer")
 
 
 def test_help_and_bad_files(folder: Path, tmp_path: Path) -> None:
-    for command in ("fit", "predict", "explain", "report", "certify", "demo", "datasets"):
+    for command in (
+        "fit",
+        "predict",
+        "explain",
+        "compare",
+        "report",
+        "certify",
+        "demo",
+        "datasets",
+    ):
         assert "Usage:" in run(command, "--help").output
     assert f"motlm, version {library.__version__}" in run("--version").output
     (tmp_path / "m.json").write_text("{")
@@ -1012,9 +1172,16 @@ def test_without_click(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
             ["explain", "m.json", "empty.csv", "--row", "0"],
             "empty.csv has no rows; write at least one",
         ),
-        (["explain", "m.json", "data.csv", "--row", "1", "--fixed", "hat"], "--fixed 'hat' is not"),
+        (
+            ["explain", "m.json", "data.csv", "--row", "1", "--fixed", "hat"],
+            "--immutable 'hat' is not",
+        ),
         (["explain", "m.json", "data.csv", "--row", "1", "--wanted", "inf"], "inf is not a finite"),
-        (["datasets", "fetch", "iris"], "there is no data set 'iris'"),
+        (
+            ["explain", "m.json", "data.csv", "--row", "1", "--increasing", "hat"],
+            "--increasing 'hat' is not a column of the model",
+        ),
+        (["datasets", "fetch", "irs"], "there is no data set 'irs'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -1152,7 +1319,7 @@ def test_unknown_categories_are_noted_once(folder: Path, tmp_path: Path) -> None
     ]
     printed = run("explain", folder / "m.json", tmp_path / "d.csv", "--row", 2).stderr.splitlines()
     assert printed == [
-        "1 rows were read with a note; the first is row 2: column 'region': the category 'moon' is"
+        "1 row was read with a note; the first is row 2: column 'region': the category 'moon' is"
         " unknown to the model"
     ]
 

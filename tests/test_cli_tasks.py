@@ -322,11 +322,10 @@ def test_evaluation_of_a_rate(folder: Path) -> None:
     deviance = metrics.mean_poisson_deviance(rate, predicted, sample_weight=years)
     assert found["mean_deviance"] == pytest.approx(deviance)
     assert found["D2"] == pytest.approx(model.score(X, frame["claims"], exposure=years))
-    total, exterior, *deciles = found["experience"]
+    total, *deciles = found["experience"]
     assert total["actual"] == pytest.approx(frame["claims"].sum())
     assert total["expected"] == pytest.approx((predicted * years).sum())
     assert found["actual_over_expected"] == pytest.approx(total["actual"] / total["expected"])
-    assert (exterior["name"], exterior["rows"]) == ("exterior", 400)
     assert len(deciles) == 10
     for name in ("rows", "exposure", "actual", "expected"):
         assert sum(one[name] for one in deciles) == pytest.approx(total[name])
@@ -359,13 +358,26 @@ def test_rates_per_locality() -> None:
     assert found.rows_used_for_fitting == 500
 
 
+def test_fit_tells_how_many_terms_were_struck(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc")).round(3)
+    table["y"] = (table["a"] + table["b"] + table["c"] + 0.1 * rng.normal(size=200)).round(3)
+    base = ["fit", tmp_path / "d.csv", "--localities", "0", "--local-models", "linear"]
+    base += ["--target", "y", "--max-terms", "auto"]
+    table.to_csv(tmp_path / "d.csv", index=False)
+    assert "--max-terms auto: none of the 3 terms could be struck" in run(*base).stdout
+    table["y"] = (table["a"] + 0.1 * rng.normal(size=200)).round(3)
+    table.to_csv(tmp_path / "d.csv", index=False)
+    assert "--max-terms auto: 2 of 3 terms were struck" in run(*base).stdout
+
+
 def test_one_rate_for_all_is_one_decile() -> None:
     """Rows of one predicted rate are not divided."""
     X, y = np.zeros((40, 1)), np.tile([0.0, 1.0], 20)
     X[0] = 1e-9
     model = library.LocalMixtureRegressor(0, loss="poisson", random_state=0).fit(X, y)
     names = [one.name for one in evaluate(model, np.zeros((40, 1)), y).experience]
-    assert names == ["all rows", "exterior", "decile 1"]
+    assert names == ["all rows", "decile 1"]
 
 
 @pytest.mark.parametrize("model", ["rate.json", "risky.json", "cost.json"])
@@ -415,7 +427,7 @@ def test_evaluation_on_few_rows(folder: Path, tmp_path: Path) -> None:
         ("risky.json", {"risky": None}, [], "the table has no column 'risky'; name theirs with"),
         ("risky.json", {"power": "n/k"}, [], "row 0: column 'power': 'n/k' is not a number"),
         ("cost.json", {}, ["--target", "price"], "--target 'price' is not a column"),
-        ("cost.json", {"cost": ""}, [], "row 0: 'cost' is '', a missing value"),
+        ("cost.json", {"cost": ""}, [], "no row has a value of 'cost'"),
         ("none.json", {}, [], "none.json: No such file"),
         ("later.csv", {}, [], "the model comes first, then the table"),
     ],
@@ -461,3 +473,17 @@ def test_evaluation_in_python(folder: Path) -> None:
     rate = library.load(folder / "rate.json")
     with pytest.raises(InputError, match="probabilities are for classifiers"):
         evaluate(rate, frame[["age", "power", "region"]], frame["claims"], probabilities=half)
+
+
+def test_curves_of_a_rate_have_lines_of_their_own(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"age": rng.uniform(18, 80, 400).round(), "power": rng.normal(90, 20, 400)}
+    )
+    table["claims"] = rng.poisson(np.exp(np.abs(table["age"] - 45) / 20 - 1))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ("--task", "rate", "--localities", "0", "--local-models", "additive")
+    result = run("fit", tmp_path / "t.csv", "--target", "claims", *options)
+    lines = result.stdout.splitlines()
+    assert any(line.endswith("x g(power)") for line in lines)
+    assert any(line.startswith("            g(age): ") for line in lines)

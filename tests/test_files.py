@@ -377,7 +377,7 @@ def test_people_can_read_it(every, tmp_path: Path) -> None:
     text = model.save(tmp_path / "m.json").read_text()
     content = json.loads(text)
     assert content["format"] == "motlm model"
-    assert content["schema"] == SCHEMA == 7
+    assert content["schema"] == SCHEMA == 8
     assert content["library"] == f"motlm {motlm.__version__}"
     assert content["exterior"]["formula"] == model.exterior_.formula()
     assert dict(content["exterior"]["coef"])["a"] == model.exterior_.coef[0]
@@ -1332,7 +1332,9 @@ def test_losses_are_unknown_to_schema_4(name: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    sorted(path for n in (5, 6, 7) for path in (FIXTURES / f"schema{n}").glob("*.expected.json")),
+    sorted(
+        path for n in (5, 6, 7, 8) for path in (FIXTURES / f"schema{n}").glob("*.expected.json")
+    ),
     ids=lambda path: f"{path.parent.name} {path.name.split('.')[0]}",
 )
 def test_models_of_all_kinds_predict_as_before(path: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import mean_poisson_deviance
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.errors import InputError
@@ -149,3 +150,22 @@ def test_few_rows_have_a_model_all_the_same(n_rows: int) -> None:
     for settings in ({}, {"n_localities": 2}, {"points_of_interest": [[0.0, 0.0]]}):
         model = LocalMixtureRegressor(random_state=0, **settings).fit(X, y)
         assert np.isfinite(model.predict(X)).all()
+
+
+def test_localities_that_are_chosen_have_rows() -> None:
+    """Outliers that a locality could have for itself stay with the exterior."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=200)
+    X[:2], y[:2] = [[4.0, 4.0], [4.1, 4.0]], 30.0
+    model = LocalMixtureRegressor(local_models="linear", random_state=0, n_starts=1).fit(X, y)
+    assert all(one.n_rows >= 5 for one in model.localities_)
+
+
+def test_scores_of_rates_are_in_the_units_of_their_deviance() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = rng.poisson(0.1 * np.exp(0.5 * X[:, 0]))
+    model = LocalMixtureRegressor(0, loss="poisson", random_state=0).fit(X, y)
+    deviance = mean_poisson_deviance(y, model.predict(X))
+    assert 0.95 * deviance < -model.cv_score_ < 1.15 * deviance

@@ -10,8 +10,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor
-from motlm.errors import InputError, MotlmWarning
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Units
+from motlm.certificates import certify
+from motlm.errors import IdentifierWarning, InputError, MotlmWarning, StrayTextWarning
+from motlm.evaluation import evaluate
+from motlm.explanations import explain_global, explain_local
 
 QUICK = {"local_models": "linear", "inverse_temperature": 4.0, "n_starts": 2, "random_state": 0}
 
@@ -84,7 +87,9 @@ def test_categories_are_encoded_inside(kind: str) -> None:
             frame["income"],
         ]
     ).astype(float)
-    same = fit(LocalMixtureRegressor(1, **QUICK), by_hand, y)
+    units = Units.of_rows(by_hand, y)
+    units.inverse_scale[[1, 2, 4, 5]] = 2.0  # levels have one unit
+    same = fit(LocalMixtureRegressor(1, standardize=units, **QUICK), by_hand, y)
     np.testing.assert_allclose(same.predict(by_hand), model.predict(table), rtol=1e-6)
 
 
@@ -197,16 +202,19 @@ def test_missing_values_are_named() -> None:
         bad = frame.astype({"region": object})
         bad.loc[11, column] = value
         with pytest.raises(ValueError, match=f"Input X contains NaN: column '{column}', row 11"):
-            fit(LocalMixtureRegressor(0, **QUICK), bad, y)
+            fit(LocalMixtureRegressor(0, missing="error", **QUICK), bad, y)
     for dtype in ("string", object):
         bad = frame.astype({"region": dtype})
         bad.loc[4, "region"] = pd.NA
         with pytest.raises(ValueError, match="Input X contains NaN: column 'region', row 4"):
-            fit(LocalMixtureRegressor(0, **QUICK), bad, y)
+            fit(LocalMixtureRegressor(0, missing="error", **QUICK), bad, y)
     nullable = frame.assign(age=frame["age"].astype("Int64"))
     nullable.loc[2, "age"] = pd.NA
     with pytest.raises(ValueError, match="Input X contains NaN: column 'age', row 2"):
-        fit(LocalMixtureRegressor(0, **QUICK), nullable, y)
+        fit(LocalMixtureRegressor(0, missing="error", **QUICK), nullable, y)
+    model = fit(LocalMixtureRegressor(0, missing="error", **QUICK), frame, y)
+    with pytest.raises(ValueError, match="Input X contains NaN: column 'region', row 4"):
+        model.predict(bad)
 
 
 def test_dates_are_refused() -> None:
@@ -233,6 +241,44 @@ def test_identifiers_are_pointed_out() -> None:
     frame["id"] = [f"client {i}" for i in range(len(frame))]
     with pytest.warns(UserWarning, match="column 'id' has 150 different texts in 150 rows"):
         fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+
+
+STRAYS = ["n/a?", " 3,5 ", "old"]  # a decimal comma is a number
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "object"])
+def test_stray_texts_among_numbers_are_named(kind: str) -> None:
+    frame, y = clients()
+    text = frame["income"].round(1).astype(str).astype(object)
+    text[3], text[70], text[71] = STRAYS
+    if kind == "object":
+        text[10:] = [float(one) if one not in STRAYS else one for one in text[10:]]
+    made = frame.assign(income=text)
+    table = polars_of(made) if kind == "polars" else made
+    words = "column 'income' holds numbers, except for 2 values: 'n/a\\?', 'old'\\. So each"
+    if kind == "object":
+        table = table.astype({"income": object})
+    with pytest.warns(StrayTextWarning, match=words) as caught:
+        fit(LocalMixtureRegressor(0, **QUICK), table, y)
+    assert not any(isinstance(one.message, IdentifierWarning) for one in caught)
+
+
+def test_codes_are_not_taken_for_numbers_with_stray_texts() -> None:
+    """Few distinct numbers, many texts, or a column that is declared to hold categories."""
+    frame, y = clients()
+    codes = pd.Series(np.resize([str(k) for k in range(9)], len(frame)), dtype=object)
+    codes[3] = "x"
+    many = frame["age"].astype(str).astype(object)
+    declared = many.copy()
+    declared[3] = "old"
+    many[:20] = "old"
+    made = frame.assign(codes=codes, many=many, declared=declared.astype("category"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", StrayTextWarning)
+        fit(LocalMixtureRegressor(0, **QUICK), made, y)
+    words = "column 'declared' holds numbers, except for 1 value: 'old'"
+    with pytest.warns(StrayTextWarning, match=words):
+        fit(LocalMixtureRegressor(0, **QUICK), made.astype({"declared": object}), y)
 
 
 def test_text_where_numbers_were() -> None:
@@ -329,3 +375,94 @@ def test_only_categories_vary() -> None:
         model = LocalMixtureRegressor(1, **QUICK).fit(table, y)
     assert model.mixture_.geometry.asked is None
     assert np.isfinite(model.predict(table)).all()
+
+
+def every_kind() -> dict[str, object]:
+    """One table as pandas, polars and pyarrow have it, with the types that each may have."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "whole": rng.integers(0, 50, 120),
+            "real": rng.normal(size=120),
+            "flag": rng.choice([True, False], 120),
+            "text": rng.choice(["u", "v", "w"], 120),
+        }
+    )
+    made: dict[str, object] = {
+        "pandas": frame,
+        "objects": frame.astype({"text": object}),
+        "nullable": frame.astype(
+            {"whole": "Int64", "real": "Float64", "flag": "boolean", "text": "string"}
+        ),
+        "categories": frame.astype({"text": "category"}),
+        "polars": pl.from_pandas(frame),
+        "polars categories": pl.from_pandas(frame).with_columns(
+            pl.col("text").cast(pl.Categorical)
+        ),
+        "polars enum": pl.from_pandas(frame).with_columns(
+            pl.col("text").cast(pl.Enum(["u", "v", "w"]))
+        ),
+    }
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return made
+    table = pa.Table.from_pandas(frame)
+    codes = pa.array(frame["text"]).dictionary_encode()
+    return made | {
+        "backed by pyarrow": frame.convert_dtypes(dtype_backend="pyarrow"),
+        "pyarrow": table,
+        "pyarrow with codes": table.set_column(3, "text", codes),
+        "a batch of pyarrow": table.to_batches()[0],
+    }
+
+
+@pytest.mark.parametrize("kind", every_kind())
+@pytest.mark.parametrize("numbers", [False, True])
+def test_tables_of_every_kind_give_one_model(kind: str, numbers: bool) -> None:
+    """Fit, predict, certify, evaluate, explain: the same figures for all, and for other kinds of
+    rows than those of the fit.
+    """
+    names = ["whole", "real", "flag", "text"][: 3 if numbers else 4]
+    plain = every_kind()["pandas"][names]
+    made = every_kind()[kind]
+    X = made.select(names) if hasattr(made, "select") else made[names]
+    y = np.where(plain["real"] + np.random.default_rng(1).normal(size=120) > 0, "yes", "no")
+    settings = {"n_localities": 0, "local_models": "linear", "random_state": 0}
+    model = LocalMixtureClassifier(**settings).fit(X, y)
+    expected = LocalMixtureClassifier(**settings).fit(plain, y)
+    assert model.mixture_.hash == expected.mixture_.hash
+    assert model.feature_names_in_.tolist() == names
+    assert (model.predict_proba(X) == expected.predict_proba(plain)).all()
+    assert (expected.predict_proba(X) == expected.predict_proba(plain)).all()
+    only = {"spend": {"hold-out": 0.05}}
+    bounds = [
+        certify(one, rows, y, **only).certificate for one, rows in ((model, X), (model, plain))
+    ]
+    assert bounds[0].headline.value == bounds[1].headline.value
+    assert evaluate(model, X, y).metrics == evaluate(model, plain, y).metrics
+    found, same = (explain_local(model, rows).to_frame() for rows in (X, plain))
+    assert found.astype(str).equals(same.astype(str))
+    assert explain_global(model, X, y).score == explain_global(model, plain, y).score
+    points = X.slice(0, 1) if hasattr(X, "slice") else X[:1]
+    local = LocalMixtureClassifier(points_of_interest=points, local_models="linear", random_state=0)
+    assert local.fit(X, y).predict(X).shape == (120,)
+
+
+@pytest.mark.parametrize("kind", ["nullable", "backed by pyarrow", "polars", "pyarrow"])
+def test_missing_values_of_every_kind_are_named(kind: str) -> None:
+    made = every_kind().get(kind)
+    if made is None:
+        pytest.skip("needs pyarrow")
+    frame = every_kind()["pandas"].astype({"whole": "Int64", "text": "string"})
+    frame.loc[7, "text"] = pd.NA
+    if kind == "polars":
+        made = pl.from_pandas(frame)
+    elif kind == "pyarrow":
+        import pyarrow as pa
+
+        made = pa.Table.from_pandas(frame)
+    else:
+        made = frame if kind == "nullable" else frame.convert_dtypes(dtype_backend="pyarrow")
+    with pytest.raises(InputError, match=r"column 'text', row 7"):
+        LocalMixtureClassifier(0, missing="error").fit(made, np.arange(120) % 2)

@@ -329,7 +329,7 @@ def test_layouts_that_do_not_fit_are_refused(
 
 
 BENDS = ("inputs", "bends")
-KNOTS, MIDDLE = (*BENDS, 0, "knots"), (*BENDS, 0, "middle")
+KNOTS, MIDDLE, SHARE = ((*BENDS, 0, name) for name in ("knots", "middle", "share"))
 CURVED = [  # the encoded columns are a, size, c=x, c=y, flag, same; of which a and size bend
     (BENDS, [], "inputs.bends should be absent, or those of some columns"),
     (BENDS, None, "inputs.bends should be a list"),
@@ -347,9 +347,9 @@ CURVED = [  # the encoded columns are a, size, c=x, c=y, flag, same; of which a 
     ((*BENDS, 0, "column"), True, "bends.0.column should be an integer"),
     ((*BENDS, 0, "more"), 1, "unknown entries 'inputs.bends.0.more'"),
     (KNOTS, KeyError, "inputs.bends.0.knots is missing"),
-    (KNOTS, [], "bends.0.knots should be 2 to 64 numbers; got '0 of them'"),
-    (KNOTS, [1.0], "bends.0.knots should be 2 to 64 numbers; got '1 of them'"),
-    (KNOTS, list(range(65)), "bends.0.knots should be 2 to 64 numbers; got '65 of them'"),
+    (KNOTS, [], "bends.0.knots should be 2 to 256 numbers; got '0 of them'"),
+    (KNOTS, [1.0], "bends.0.knots should be 2 to 256 numbers; got '1 of them'"),
+    (KNOTS, list(range(257)), "bends.0.knots should be 2 to 256 numbers; got '257 of them'"),
     (KNOTS, [0.0, 0.0, 1.0], "bends.0.knots should be increasing, by more than 1e-12"),
     (KNOTS, [1.0, 0.0], "bends.0.knots should be increasing"),
     (KNOTS, [0.0, 1e-13, 1.0], "bends.0.knots should be increasing, by more than 1e-12"),
@@ -363,6 +363,9 @@ CURVED = [  # the encoded columns are a, size, c=x, c=y, flag, same; of which a 
     ((*MIDDLE, 0), 1.1, "bends.0.middle should be numbers between 0 and 1"),
     ((*MIDDLE, 0), 1.7e308, "bends.0.middle should be numbers between 0 and 1"),
     (MIDDLE, [], "bends.0.middle should have shape"),
+    (SHARE, [1.0], "bends.0.share should have shape"),
+    (SHARE, None, "bends.0.share should have shape"),
+    (SHARE, "many", "bends.0.share should have shape"),
     (("inputs", "varies", 0), False, "bends.0.column should be a numeric column that varies"),
     (("inputs", "bends"), KeyError, r"posterior\.\w+ should have shape"),
     (("posterior", "coef", 0), [1.0], "posterior.coef should have shape"),

@@ -201,6 +201,10 @@ class Verdict:
     def apart(self, first, second):
         return (first > 0) != (second > 0)
 
+    def probabilities(self, scores, variance):
+        yes = (scores > 0).astype(float)
+        return np.column_stack([1.0 - yes, yes])
+
     def level(self, answer) -> float:
         return 0.0
 
@@ -505,7 +509,7 @@ def test_a_refit_that_fails_leaves_the_model_whole(
 @pytest.mark.parametrize(
     "bad",
     [
-        {"X": [[1.0, 2.0], [np.nan, 1.0]], "y": [0, 1]},
+        {"X": [[1.0, 2.0], [np.inf, 1.0]], "y": [0, 1]},
         {"X": [[1.0, 2.0], [2.0, 1.0], [0.0, 0.0]], "y": [0, 1]},
         {"X": [["a", "b"]], "y": [0]},
         {"X": [[1.0, 2.0], [2.0, 1.0]], "y": None},
@@ -513,7 +517,7 @@ def test_a_refit_that_fails_leaves_the_model_whole(
         {"X": [[1.0], [2.0]], "y": [0, 1], "X_val": [[1.0]]},
         {"X": [[1.0], [2.0]], "y": [np.nan, 1.0]},
     ],
-    ids=["nan", "lengths", "text", "no y", "weights", "validation", "target"],
+    ids=["infinity", "lengths", "text", "no y", "weights", "validation", "target"],
 )
 def test_bad_rows_leave_the_model_whole(kind: str, bad: dict[str, Any]) -> None:
     model, X, y = small(kind)

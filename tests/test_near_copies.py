@@ -211,7 +211,7 @@ def test_certify_notes_cases_that_were_recorded_twice(estimator: Any) -> None:
     with pytest.warns(UserWarning, match="nearly equal a row used for fitting"):
         _, certificate = certify(estimator, twice[order], labels[order])
     assert len(certificate.notes) == 1
-    with pytest.warns(UserWarning, match="sealed rows equal a row used for fitting"):
+    with pytest.warns(UserWarning, match="150 of 300 rows repeat another row"):
         certify(estimator, np.vstack([X, X])[order], labels[order])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -397,8 +397,9 @@ def test_changes_reach_the_rate_that_is_wanted(name: str) -> None:
         assert change.wanted == 1.2 * now
         if change.found:
             found += 1
-            assert change.prediction_after == pytest.approx(1.2 * now, rel=1e-6)
-            assert change.score_after == pytest.approx(np.log(1.2 * now), abs=1e-6)
+            assert change.prediction_after == pytest.approx(1.2 * now, rel=1e-4)
+            assert change.prediction_after >= 1.2 * now * (1 - 1e-8)
+            assert change.score_after == pytest.approx(np.log(1.2 * now), abs=1e-4)
             assert model.predict(pd.DataFrame([change.after])) == change.prediction_after
     assert found > 5
 
@@ -540,12 +541,15 @@ def compare(model: Any, X: pd.DataFrame, found: Any, features: Any, is_rate: boo
             for each in features
         }
         wanted = row.prediction + 0.1
-        python = counterfactual(model, X.iloc[[i]], target=wanted, bounds=limits, fixed=["same"])
-        assert one["change"]["found"] == (python.found and python.exact)
-        if python.found and python.exact:
+        python = counterfactual(
+            model, X.iloc[[i]], target=wanted, bounds=limits, immutable=["same"]
+        )
+        proved = one["change"]["found"] and one["change"]["smallest"]
+        assert proved == (python.found and python.exact)
+        if proved:
             changed += 1
-            assert one["change"]["prediction"] == pytest.approx(wanted, rel=1e-6)
-            assert one["change"]["after"] == pytest.approx(python.after, rel=1e-6, abs=1e-6)
+            assert one["change"]["prediction"] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+            assert one["change"]["after"] == pytest.approx(python.after, rel=2e-5, abs=1e-5)
     assert changed > 5
 
 
@@ -573,8 +577,13 @@ def test_what_a_person_reads_of_a_rate(tmp_path: Path) -> None:
     assert rate["result"].startswith(f"{round_to(answer)}, decided by")
     row = explain_local(model, pd.DataFrame([usual]))[0]
     shown = f"Prediction {round_to(np.exp(row.base))} at {row.reference}; what each feature"
-    assert f"{shown} multiplies it by, to {round_to(answer)}:featurevaluefactor" in rate["text"]
-    assert f"size{round_to(usual['size'])}{round_to(row.factors['size'])}" in rate["text"]
+    assert (
+        f"{shown} multiplies it by, to {round_to(answer)}:featurevaluereferencefactor"
+        in rate["text"]
+    )
+    there = row.reference_values["size"]
+    numbers = [usual["size"], there, row.factors["size"]]
+    assert f"size{''.join(map(round_to, numbers))}" in rate["text"]
     assert "no score gives the answer -1." in rate["odd"]
     assert "NaN" not in rate["odd"]
     assert "The answers of this model are computed by a function that the page" in unknown["text"]

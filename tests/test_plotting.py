@@ -448,7 +448,7 @@ def test_coefficients_of_corrections_are_differences(corner) -> None:
     np.testing.assert_allclose(both.coef[0], (inner.coef - outer.coef)[order])
     np.testing.assert_allclose(both.scale[0], np.hypot(inner.coef_scale, outer.coef_scale)[order])
     none = LocalMixtureRegressor(0, **QUICK).fit(X, X["age"])
-    assert CoefficientsDisplay.from_estimator(none).names == ["exterior"]
+    assert CoefficientsDisplay.from_estimator(none).names == ["the model"]
     with pytest.raises(ValueError, match="the model has no locality, so that nothing differs"):
         CoefficientsDisplay.from_estimator(none, differences=True)
 

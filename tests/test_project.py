@@ -46,9 +46,13 @@ LINE = [
     "sketches",
     "fingerprints",
     "frames",
+    "missing",
     "units",
     "bends",
+    "transformed",
+    "cards",
     "inputs",
+    "summaries",
     "regions",
     "metrics",
     "geometry",
@@ -67,10 +71,13 @@ LINE = [
     "targets",
     "localities",
     "mixture",
+    "pipelines",
     "corrections",
     "extents",
     "problem",
+    "calibration",
     "folds",
+    "terms",
     "learning",
     "checks",
     "fitting",
@@ -82,7 +89,11 @@ LINE = [
     "loading",
     "tables",
     "explanations",
+    "intervals",
+    "scores",
     "evaluation",
+    "groups",
+    "comparison",
     "preprocessing",
     "baselines",
     "datasets",
@@ -184,25 +195,41 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         exec(compile(block, page.name, "exec"), namespace)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
-def test_commands_run(
-    page: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every `motlm` line of a block, in order, on a folder where german.csv has been divided into
-    rows seen and rows to come.
-    """
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MOTLM_DATA", str(shared_data))
+def run_commands(page: str) -> None:
+    """Every `motlm` line of a block, in order; comparisons of one linear model on two folds."""
     lines = re.findall(r"^ {4}(motlm .*)$", (ROOT / page).read_text(), re.MULTILINE)
     assert len(lines) >= 4
     for line in lines:
-        result = CliRunner().invoke(command_line, shlex.split(line, comments=True)[1:])
+        arguments = shlex.split(line, comments=True)[1:]
+        if arguments[0] == "compare":
+            arguments += ["--localities", "0", "--folds", "2"]
+        result = CliRunner().invoke(command_line, arguments)
         assert result.exit_code == 0, f"{line}: {result.output}"
         if "datasets fetch german" in line:
             rows = pd.read_csv("german.csv")
             rows[:700].to_csv("german.csv", index=False)
             rows[700:].to_csv("later.csv", index=False)
             rows[700:].drop(columns="Customer").to_csv("new.csv", index=False)
+
+
+def test_commands_of_the_readme_need_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MOTLM_DATA", str(tmp_path / "nowhere"))
+    monkeypatch.setattr("motlm.datasets._keel.download", lambda *_: pytest.fail("a download"))
+    run_commands("README.md")
+    assert len(pd.read_csv("out.csv")) == 442
+    assert '<section id="groups">' in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_commands_of_the_command_line_page(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a folder where german.csv has been divided into rows seen and rows to come."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MOTLM_DATA", str(shared_data))
+    run_commands("docs/command-line.md")
     assert len(pd.read_csv("out.csv")) == 300
 
 
@@ -334,10 +361,12 @@ PUBLIC = [  # the modules that users import from
             "baselines",
             "bounds",
             "certificates",
+            "comparison",
             "datasets",
             "errors",
             "evaluation",
             "explanations",
+            "groups",
             "plotting",
             "preprocessing",
             "report",
@@ -368,7 +397,7 @@ def test_the_api_page_lists_exactly_the_public_names() -> None:
         elif directive != "module":
             listed.add(name.split(".")[-1])
     assert listed == set(public_names())
-    assert len(listed) < 116
+    assert len(listed) < 130
 
 
 def test_every_public_name_is_documented() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from scipy.stats import poisson
 
 from motlm import LocalMixtureRegressor
 from motlm.certificates import (
+    RateCertificate,
+    RateStatement,
     audit,
     audit_rates,
     certify,
@@ -21,6 +24,7 @@ from motlm.certificates import (
 )
 from motlm.certificates._rates import garwood
 from motlm.errors import CertificateError, InputError, InputTypeError, TrainingRowsError
+from motlm.report._card import badge_of_rates
 
 QUICK = {"local_models": "linear", "inverse_temperature": 1.0, "n_starts": 1, "random_state": 0}
 
@@ -97,6 +101,25 @@ def test_a_certificate_of_rates() -> None:
     assert model.mixture_.hash == certificate.model
     assert json.loads(json.dumps(certificate.to_dict()))["n_rows"] == 900
     assert list(certificate.to_frame()["region"]) == [one.region for one in certificate.ratios]
+
+
+def test_limits_of_rates_are_rounded_to_the_safe_side() -> None:
+    """In the certificate and on the badge alike; no "smaller by at least -14 %"."""
+    one = RateStatement("everywhere", 900, 800.0, 90.0, 100.0, None, (0.7716, 1.1002), 1.0, 0.05)
+    none = {"the mean rate": (-0.142, 0.01), "one GLM": (None, -0.2)}
+    found = RateCertificate(
+        (one,), 0.51231, 0.5, none, 0.05, 900, 4.0, 12.0, (0.0, 0.0), "a" * 64, "by hand"
+    )
+    text, sentence = str(found), badge_of_rates(found).sentence
+    for words in (text, sentence):
+        assert "between 0.771 and 1.101" in words
+        assert "is not shown to be smaller than that of the mean rate" in words
+        assert "at least" not in words
+    assert "not shown to be smaller than that of one GLM (seen: -20 %)" in text
+    assert "at most 0.5124" in text
+    better = replace(found, reductions={"the mean rate": (0.0459, 0.06)})
+    for words in (str(better), badge_of_rates(better).sentence):
+        assert "is at least 4.5 % smaller than that of the mean rate" in words
 
 
 def test_an_audit_by_hand() -> None:

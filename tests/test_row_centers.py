@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from typing import Any
 from unittest import SkipTest
@@ -23,7 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior, load
 from motlm.cli._commands import motlm as command
 from motlm.datasets import load_keel, make_clf_case2, make_reg_case1, make_reg_case2
-from motlm.errors import ExportError, InputError, ModelFileError
+from motlm.errors import EmptyLocalityWarning, ExportError, InputError, ModelFileError
 from motlm.exports import to_python
 from motlm.geometry import GEOMETRIES, GivenCenters, Metric, RowCenters, RowLocalities
 from motlm.inputs import Columns, Inputs, Reading
@@ -420,12 +421,14 @@ def test_the_same_model_for_any_number_of_jobs(mixed, metric: str) -> None:
 def test_a_warm_start_goes_on(mixed, metric: Any) -> None:
     X, y = mixed
     X = X[["age", "power"]]
-    model = LocalMixtureRegressor(2, metric=metric, **{**ROWS, "random_state": None})
+    model = LocalMixtureRegressor(2, metric=metric, **ROWS)
     before = model.fit(X, y).objective_
     rows = rows_of(model)
     assert model.set_params(warm_start=True).fit(X, y).objective_ <= before * (1 + 1e-6)
     assert rows_of(model) == rows
-    model.set_params(n_localities=3).fit(X, y)
+    with warnings.catch_warnings():  # the table has two; a third may find no rows of its own
+        warnings.simplefilter("ignore", EmptyLocalityWarning)
+        model.set_params(n_localities=3).fit(X, y)
     assert set(rows) <= set(rows_of(model)) or len(rows_of(model)) < 3
 
 

@@ -174,7 +174,7 @@ def test_html_repr_and_tags(Estimator) -> None:
     assert repr(model).startswith(Estimator.__name__ + "(")
     tags = model.__sklearn_tags__()
     assert tags.input_tags.sparse is False
-    assert tags.input_tags.allow_nan is False
+    assert tags.input_tags.allow_nan is True
     assert tags.target_tags.required
     if Estimator is LocalMixtureClassifier:
         assert tags.classifier_tags.multi_class

@@ -403,7 +403,7 @@ def test_validation_rows_choose_and_are_not_fitted() -> None:
             {"X_val": [[0.0]], "y_val": [1.0]},
             "X has 1 features, but LocalMixtureClassifier is expecting 2",
         ),
-        ({"X_val": [[0.0, np.nan]], "y_val": [1.0]}, "Input X_val contains NaN"),
+        ({"X_val": [[0.0, np.inf]], "y_val": [1.0]}, "Input X_val contains infinity"),
         ({"X_val": [[0.0, 0.0]] * 2, "y_val": [1.0]}, "inconsistent numbers of samples"),
     ],
 )

@@ -20,15 +20,18 @@ __all__ = [
     "TableNotes",
     "Units",
     "__version__",
+    "compare",
     "load",
+    "save",
 ]
 
 TYPE_CHECKING = False  # type checkers take it for true
 if TYPE_CHECKING:
+    from .comparison import compare
     from .errors import ModelFileError, MotlmError
     from .estimators import LocalMixtureClassifier, LocalMixtureRegressor
     from .inputs import TableNotes
-    from .loading import load
+    from .loading import load, save
     from .localities import Locality, LocalModel
     from .mixture import Mixture
     from .posterior import Posterior, Prior
@@ -48,7 +51,9 @@ else:
         "Prior": "posterior",
         "TableNotes": "inputs",
         "Units": "units",
+        "compare": "comparison",
         "load": "loading",
+        "save": "loading",
     }
 
     def __getattr__(name):

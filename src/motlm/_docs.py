@@ -52,15 +52,22 @@ PARAMETERS = """
         of the columns that the locality looks at. "all": with other weights of all columns.
         "none": models of their own, independent of the exterior one, as in the paper. "auto" is
         "own"; with {paper} it is "none".
-    local_models : "auto", "linear" or "additive", default="auto"
+    local_models : "auto", "linear", "additive" or a scikit-learn transformer, default="auto"
         What models are made of: straight lines, or for each column of numbers with five values or
         more a curve (piecewise linear, with a straight line beyond the training rows). Corrections
         in localities stay straight. "auto" is additive where that predicts rows left out better;
-        linear with {paper}, and with ``select="bound"``.
+        linear with {paper}, and with ``select="bound"``. A transformer, such as ``Nystroem()`` or
+        ``PolynomialFeatures(2)``, is fitted to the columns in standard units, and models see its
+        outputs beside the columns; localities look at the columns alone.
     monotonic_cst : dict, list of int or None, default=None
         Columns in which each model must rise (1) or fall (-1), as in scikit-learn's
         HistGradientBoosting: by name, or a number for each column. Columns of numbers only. Local
         slopes are then at least as strong as the exterior's.
+    max_terms : int, "auto" or None, default=None
+        Most terms of each model's formula; a term is what a column adds, in a local model that is a
+        correction how it counts differently. The smallest are struck out a few at a time, and the
+        rest refitted. "auto" goes on as long as rows left out are not predicted significantly
+        worse, by cross-validation. None keeps all.
     inverse_temperature : "auto", float or sequence of float, default="auto"
         The paper's lambda', where lambda = lambda' * (sum of weights) divides the KL divergence.
         {auto_rule} Of a sequence one is chosen (see `select`), and the model refitted on all rows.
@@ -101,8 +108,16 @@ PARAMETERS = """
     prior : Prior, default=None
         Prior distributions, in standardized units. ``Prior()`` is the paper's. None: {prior}.
     handle_unknown : "warn", "ignore" or "error", default="warn"
-        What to do with a category that fit did not see: take it as the training average, with a
-        warning or without one, or refuse it.
+        What to do with a category that fit did not see, or with a value that is missing in a
+        column where none was missing in fit: take it as the training average, with a warning or
+        without one, or refuse it.
+    missing : "auto" or "error", default="auto"
+        What to do with missing values (NaN, None, pandas.NA) in X. "auto": of a column of numbers
+        the median of the training rows stands in for them in the models, beside a term "age is
+        missing"; of categories they are a level of their own. A row is not in a locality that looks
+        at a number which the row lacks; localities in all columns look at those in which nine
+        training rows in ten have values, unless `locality_columns` names columns. "error" refuses
+        them. `set_params` changes it without another fit.
     n_jobs : int, default=None
         Threads among which the searches are shared out, and the rows where there are many; -1 for
         all cores, None for 1 or what `joblib.parallel_config` says. The model is the same for any

@@ -1,8 +1,9 @@
 """How models bend: ramps between knots of a column, as features beside the column itself.
 
 A model's curve of a column is then piecewise linear: a short table of points. The scale of a ramp
-grows with the square root of its width, so that a prior on its weight is that of a random walk
-along the column.
+grows with the square root of its share of the column, so that a prior on its weight is that of a
+random walk along it. The share is the ramp's width; where values repeat, as amounts do, half of it
+goes by the distinct values between the knots, so that a curve may turn between near ones.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ __all__ = ["Bend", "Bends", "find_bends", "interpolate"]
 
 # tuned by cross-validation over the training rows of one split of the paper's 16 sets, one model
 KNOTS = 32  # of a column, at most; half of them by rows, half by distinct values
+# of a column whose values repeat: each value that enough rows have, as far as there are no more
+VALUES = 128
+_REPEATED = 20.0  # rows of a distinct value on average, from which on values repeat
+_ROWS = 5  # of a value that is a knot for itself
 FEWEST = 5  # distinct values of a column that may bend
 _RAMPS = 640  # of all columns, about
 _FEWEST_KNOTS = 4
@@ -47,6 +52,8 @@ class Bend:
         Increasing, in the user's units.
     middle : ndarray, (n_knots - 1,)
         The mean of each ramp, from 0 to 1, among the training rows; it is subtracted.
+    share : ndarray, (n_knots - 1,), or None
+        Of the column, positive: a ramp's scale goes with its square root. None: by its width.
 
     Examples
     --------
@@ -62,6 +69,7 @@ class Bend:
     column: int
     knots: Array
     middle: Array
+    share: Array | None = None
 
     def __len__(self) -> int:
         """Number of ramps."""
@@ -70,9 +78,9 @@ class Bend:
     @property
     def table(self) -> Array:
         """(n_knots, n_ramps): the ramps at the knots."""
-        gap = np.diff(self.knots)
-        steps = np.tri(len(gap) + 1, len(gap), k=-1) - self.middle
-        return np.asarray(steps * (_SCALE * np.sqrt(gap / gap.mean())))
+        share = np.diff(self.knots) if self.share is None else self.share
+        steps = np.tri(len(share) + 1, len(share), k=-1) - self.middle
+        return np.asarray(steps * (_SCALE * np.sqrt(share / share.mean())))
 
     def values(self, x: Array) -> Array:
         """(n_rows, n_ramps)"""
@@ -118,21 +126,35 @@ class Bends:
     def content(self) -> list[dict[str, Any]]:
         """All numbers, by their names."""
         return [
-            {"column": one.column, "knots": one.knots, "middle": one.middle} for one in self.each
+            {"column": one.column, "knots": one.knots, "middle": one.middle}
+            | ({} if one.share is None else {"share": one.share})
+            for one in self.each
         ]
 
 
-def find_bends(encoded: Array, weight: Array, may: Booleans) -> Bends | None:
-    """Of the columns that may bend, by the values of these rows; None where none can."""
+def find_bends(
+    encoded: Array, weight: Array, may: Booleans, stand_in: Array | None = None
+) -> Bends | None:
+    """Of the columns that may bend, by the values of these rows; None where none can. Knots are
+    taken from values that are not missing, and means with those that stand in for missing ones.
+    """
     found: list[Bend] = []
     share = weight / weight.sum()
     most = max(_FEWEST_KNOTS, min(KNOTS, _RAMPS // max(int(may.sum()), 1)))
     for j in np.flatnonzero(may):
         x = encoded[:, j].astype(float)
-        knots = _knots(x, weight, most)
+        here = ~np.isnan(x)
+        known = x[here]
+        knots, shares = _repeated(known, most), None
+        if knots is None:
+            knots = _knots(known, weight[here], most) if len(known) else x[:1]
+        else:
+            shares = _shares(np.unique(known), knots)
+        if stand_in is not None:
+            x[~here] = stand_in[j]
         if len(knots) > 1:
             steps = np.tri(len(knots), len(knots) - 1, k=-1)
-            found.append(Bend(int(j), knots, share @ interpolate(knots, steps, x)))
+            found.append(Bend(int(j), knots, share @ interpolate(knots, steps, x), shares))
     return Bends(tuple(found)) if found else None
 
 
@@ -155,11 +177,38 @@ def _knots(values: Array, weight: Array, most: int) -> Array:
     return _round(distinct[np.unique(np.concatenate([by_row, by_value]))])
 
 
-def _round(knots: Array) -> Array:
-    """To a thousandth of their range, or less: round numbers are read more easily, and tell less of
-    the training rows.
+def _repeated(values: Array, most: int) -> Array | None:
+    """Of a column whose values repeat, each that enough rows have, and the ends; None where they do
+    not repeat, or are not too many for the usual knots, or too many for any.
     """
-    step = 10.0 ** np.floor(np.log10((knots[-1] - knots[0]) / _FINE))
+    distinct, count = np.unique(values, return_counts=True)
+    if len(distinct) <= most or len(values) < _REPEATED * len(distinct):
+        return None
+    often = count >= _ROWS
+    often[[0, -1]] = True
+    knots = distinct[often]
+    gap = float(np.diff(knots).min())
+    few = most < len(knots) <= VALUES * most // KNOTS
+    return _round(knots, gap / 10.0) if few and gap > 1e-12 * (knots[-1] - knots[0]) else None
+
+
+def _shares(distinct: Array, knots: Array) -> Array:
+    """Of a column, of each ramp: the mean of its shares of the range and of the distinct values."""
+    wide = np.diff(knots) / (knots[-1] - knots[0])
+    order = np.interp(knots, distinct, np.linspace(0.0, 1.0, len(distinct)))
+    return np.asarray(0.5 * (wide + np.diff(order)))
+
+
+def _step(width: float) -> float:
+    """The power of ten that is at most this width."""
+    return float(10.0 ** np.floor(np.log10(width)))
+
+
+def _round(knots: Array, finest: float = np.inf) -> Array:
+    """To a thousandth of their range, or less, or to digits in which numbers that are so near to
+    each other differ: round numbers are read more easily, and tell less of the training rows.
+    """
+    step = _step(min(float(knots[-1] - knots[0]) / _FINE, finest))
     ticks = np.rint(knots / step)
     if not np.abs(ticks).max() < _MOST_TICKS:  # far from 0 there are no digits left
         return knots

@@ -25,10 +25,12 @@ from .limits import (
     TEMPERATURES,
     WEIGHTS,
 )
+from .missing import MISSING
 from .overlap import OVERLAPS
 from .posterior import Prior
 from .running import SOLVERS
 from .targets import Continuous, Target
+from .transformed import is_transformer
 from .units import Units
 
 __all__ = ["Settings", "check_units", "check_weights", "list_numbers"]
@@ -40,13 +42,15 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "coef_scale": ("free", "unit"),
     "combine": tuple(COMBINATIONS),
     "handle_unknown": HANDLE_UNKNOWN,
+    "missing": MISSING,
     "select": ("cv", "held-out", "bound"),
     "warm_start": (True, False),
     "centers": ("free", "rows"),
     "corrections": ("auto", "own", "all", "none"),
-    "local_models": ("auto", "linear", "additive"),
     "standardize": (True, False),
 }
+
+_MODELS = ("auto", "linear", "additive")
 
 _SHOWN = 200  # characters of a value in a message
 
@@ -66,6 +70,7 @@ class Settings:
     corrections: Any = "auto"
     local_models: Any = "auto"
     monotonic_cst: Any = None
+    max_terms: Any = None
     inverse_temperature: Any = "auto"
     select: Any = "cv"
     validation_fraction: Any = 0.2
@@ -84,6 +89,7 @@ class Settings:
     standardize: Any = True
     prior: Any = None
     handle_unknown: Any = "warn"
+    missing: Any = "auto"
     n_jobs: Any = None
     verbose: Any = 0
     random_state: Any = None
@@ -128,6 +134,7 @@ class Settings:
                     f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}."
                 )
         self._check_loss()
+        self._check_models()
         self._check_localities()
         if self.monotonic_cst is not None and self.solver == "nadam":
             raise InputError(
@@ -167,6 +174,32 @@ class Settings:
             raise InputError(
                 f"class_weight must be None, 'balanced' or a dict of labels and weights; got"
                 f" {_show(given)}."
+            )
+
+    def _check_models(self) -> None:
+        most = self.max_terms
+        named = most is None or (isinstance(most, str) and most == "auto")
+        whole = isinstance(most, Integral) and not isinstance(most, bool)
+        if not named and not (whole and most >= 1):
+            raise InputError(
+                f"max_terms must be None, 'auto' or a number of terms >= 1; got {_show(most)}."
+            )
+        if most is not None and self.solver == "nadam":
+            raise InputError(
+                "max_terms is not for the paper's solver='nadam'.", "Use solver='lbfgs'."
+            )
+        given = self.local_models
+        if is_transformer(given):
+            if self.monotonic_cst is not None:
+                raise InputError(
+                    "monotonic_cst is for linear and additive models; got it with"
+                    f" local_models={type(given).__name__}.",
+                    "Use local_models='additive', or leave monotonic_cst out.",
+                )
+        elif not (isinstance(given, str) and given in _MODELS):
+            raise InputError(
+                f"local_models must be one of {', '.join(map(repr, _MODELS))}, or a scikit-learn"
+                f" transformer; got {_show(given)}."
             )
 
     def _check_localities(self) -> None:
@@ -214,16 +247,20 @@ class Settings:
             return str(self.corrections)
         return "none" if self._is_paper(target) else "own"
 
-    def models_of(self, target: Target) -> tuple[str, ...]:
-        """The kinds of models to choose from; with the paper's loss and settings linear ones."""
-        if self.local_models != "auto":
-            if self.local_models == "additive" and self._is_paper(target):
+    def models_of(self, target: Target) -> tuple[Any, ...]:
+        """The kinds of models to choose from, or a transformer; with the paper's loss and settings
+        linear ones.
+        """
+        given = self.local_models
+        if not (isinstance(given, str) and given == "auto"):
+            if not (isinstance(given, str) and given == "linear") and self._is_paper(target):
+                shown = repr(given) if isinstance(given, str) else type(given).__name__
                 raise InputError(
-                    "local_models='additive' is not for the paper's setting, loss='zero-one' or"
+                    f"local_models={shown} is not for the paper's setting, loss='zero-one' or"
                     " solver='nadam'.",
                     "Use another loss, or local_models='linear'.",
                 )
-            return (str(self.local_models),)
+            return (given,)
         # knots are taken from the rows, and a bound that is chosen by must not be
         linear = self._is_paper(target) or self.select == "bound"
         return ("linear",) if linear else ("linear", "additive")
@@ -260,7 +297,7 @@ class Settings:
                     " rise nor fall.",
                     "Leave it out of monotonic_cst.",
                 )
-            signs[group.columns] = int(value)
+            signs[group.values] = int(value)
         return signs if signs.any() else None
 
     def features_of(self, target: Target) -> Any:

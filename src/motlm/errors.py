@@ -19,12 +19,14 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "MissingPackageError",
+    "MissingValueWarning",
     "ModelFileError",
     "MotlmError",
     "MotlmWarning",
     "NotAModelFileError",
     "NotConvergedWarning",
     "StoppedEarlyWarning",
+    "StrayTextWarning",
     "TooManyLocalitiesError",
     "TrainingRowsError",
     "UnknownCategoryError",
@@ -165,8 +167,18 @@ class IdentifierWarning(MotlmWarning):
     """A column of categories looks like the names of the rows."""
 
 
+class StrayTextWarning(MotlmWarning):
+    """Nearly all values of a column of text are numbers: a few stray words made it categories."""
+
+
 class UnknownCategoryWarning(MotlmWarning):
     """A category that the model was not fitted on is taken as the training average."""
+
+
+class MissingValueWarning(MotlmWarning):
+    """A value is missing in a column that had none missing in fit: it is taken as the training
+    average.
+    """
 
 
 class CertificateWarning(MotlmWarning):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from .fitting import Kind, Sample, fit_mixture, geometries_of
 from .geometry import Geometry
 from .inputs import HANDLE_UNKNOWN, Columns
 from .localities import Locality, LocalModel
+from .missing import MISSING
 from .mixture import Mixture, View
 from .optimize import Record
 from .overlap import OVERLAPS
@@ -55,8 +57,9 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         locality_columns: Any = None,
         locality_widths: Any = "learned",
         corrections: str = "auto",
-        local_models: str = "auto",
+        local_models: Any = "auto",
         monotonic_cst: Any = None,
+        max_terms: Any = None,
         inverse_temperature: Any = "auto",
         select: str = "cv",
         validation_fraction: float = 0.2,
@@ -70,6 +73,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         standardize: bool | Units = True,
         prior: Prior | None = None,
         handle_unknown: str = "warn",
+        missing: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
@@ -85,6 +89,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         self.corrections = corrections
         self.local_models = local_models
         self.monotonic_cst = monotonic_cst
+        self.max_terms = max_terms
         self.inverse_temperature = inverse_temperature
         self.select = select
         self.validation_fraction = validation_fraction
@@ -98,6 +103,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         self.standardize = standardize
         self.prior = prior
         self.handle_unknown = handle_unknown
+        self.missing = missing
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -136,6 +142,11 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
     def _learn_target(self, y: AnyArray, settings: Settings) -> Target:
         raise NotImplementedError
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
     def _check_loss(self, settings: Settings) -> None:
         if settings.loss not in self._losses:
             raise InputError(
@@ -160,7 +171,8 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             self.cv_results_, self.cv_score_ = tried.table, tried.score
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; `overlap` and `handle_unknown` take effect at once, others in a next fit.
+        """Set parameters; `overlap`, `handle_unknown` and `missing` take effect at once, others in
+        a next fit.
 
         Parameters
         ----------
@@ -177,10 +189,11 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
 
     def _follow(self) -> Mixture:
         """The mixture by the present rules of reading it; the next fit refuses unknown ones."""
-        overlap, unknown = str(self.overlap), str(self.handle_unknown)
+        overlap, unknown, missing = map(str, (self.overlap, self.handle_unknown, self.missing))
         mixture: Mixture = self.__dict__["mixture_"]
-        if overlap in OVERLAPS and unknown in HANDLE_UNKNOWN:
-            mixture = self.__dict__["mixture_"] = mixture.follow(OVERLAPS[overlap], unknown)
+        if overlap in OVERLAPS and unknown in HANDLE_UNKNOWN and missing in MISSING:
+            mixture = mixture.follow(OVERLAPS[overlap], unknown, missing)
+            self.__dict__["mixture_"] = mixture
         return mixture
 
     # -- the mixture, its certificate and views of it ------------------------------------------
@@ -198,6 +211,7 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         for name, rule in (
             ("overlap", mixture.overlap.name),
             ("handle_unknown", mixture.inputs.handle_unknown),
+            ("missing", mixture.inputs.missing),
         ):
             if getattr(self, name) != rule:
                 setattr(self, name, rule)
@@ -440,6 +454,10 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         ...     model.save(Path(folder) / "model.json").name
         'model.json'
         """
+        return save_model(self.to_saved(), path, overwrite)
+
+    def to_saved(self, steps: Any = None) -> Saved:
+        """What a file holds of it; `steps` are those of a pipeline before it."""
         check_is_fitted(self)
         if ESTIMATORS.get(type(self).__name__) is not type(self):
             raise InputTypeError(
@@ -450,16 +468,16 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
         if void:
             warnings.warn(
                 CertificateWarning(f"the model is saved without its certificate: {void}"),
-                stacklevel=2,
+                stacklevel=3,
             )
-        saved = Saved(
+        return Saved(
             estimator=type(self).__name__,
             parameters=self.get_params(deep=False),
             mixture=self._follow(),
             table=getattr(self, "table_", None),
             certificate=None if void else vars(self).get("certificate_"),
+            steps=steps,
         )
-        return save_model(saved, path, overwrite)
 
     def to_python(self, name: str = "predict") -> str:
         """Source of a Python function without dependencies that predicts for one row, a mapping of
@@ -553,8 +571,9 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         locality_columns: Any = None,
         locality_widths: Any = "learned",
         corrections: str = "auto",
-        local_models: str = "auto",
+        local_models: Any = "auto",
         monotonic_cst: Any = None,
+        max_terms: Any = None,
         inverse_temperature: Any = "auto",
         select: str = "cv",
         validation_fraction: float = 0.2,
@@ -572,6 +591,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
         standardize: bool | Units = True,
         prior: Prior | None = None,
         handle_unknown: str = "warn",
+        missing: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
@@ -588,6 +608,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
             corrections=corrections,
             local_models=local_models,
             monotonic_cst=monotonic_cst,
+            max_terms=max_terms,
             inverse_temperature=inverse_temperature,
             select=select,
             validation_fraction=validation_fraction,
@@ -601,6 +622,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
             standardize=standardize,
             prior=prior,
             handle_unknown=handle_unknown,
+            missing=missing,
             n_jobs=n_jobs,
             verbose=verbose,
             random_state=random_state,
@@ -640,7 +662,7 @@ class LocalMixtureClassifier(ClassifierMixin, LocalMixture):  # type: ignore[mis
             of X.
         groups : array of (n_rows,), default=None
             Of which rows belong together, as those of one client do: cross-validation leaves out
-            whole groups, as scikit-learn's GroupKFold does.
+            whole groups, as scikit-learn's GroupKFold does; so does `select="held-out"`.
 
         Returns
         -------
@@ -786,8 +808,9 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         locality_columns: Any = None,
         locality_widths: Any = "learned",
         corrections: str = "auto",
-        local_models: str = "auto",
+        local_models: Any = "auto",
         monotonic_cst: Any = None,
+        max_terms: Any = None,
         inverse_temperature: Any = "auto",
         select: str = "cv",
         validation_fraction: float = 0.2,
@@ -803,6 +826,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
         standardize: bool | Units = True,
         prior: Prior | None = None,
         handle_unknown: str = "warn",
+        missing: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
@@ -819,6 +843,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
             corrections=corrections,
             local_models=local_models,
             monotonic_cst=monotonic_cst,
+            max_terms=max_terms,
             inverse_temperature=inverse_temperature,
             select=select,
             validation_fraction=validation_fraction,
@@ -832,6 +857,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
             standardize=standardize,
             prior=prior,
             handle_unknown=handle_unknown,
+            missing=missing,
             n_jobs=n_jobs,
             verbose=verbose,
             random_state=random_state,
@@ -888,7 +914,7 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
             of X.
         groups : array of (n_rows,), default=None
             Of which rows belong together, as those of one client do: cross-validation leaves out
-            whole groups, as scikit-learn's GroupKFold does.
+            whole groups, as scikit-learn's GroupKFold does; so does `select="held-out"`.
 
         Returns
         -------
@@ -923,6 +949,43 @@ class LocalMixtureRegressor(RegressorMixin, LocalMixture):  # type: ignore[misc]
                 f" loss={self.loss!r}.",
                 "Set loss='poisson', or leave it out.",
             )
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Around each prediction, an interval that contains such a share of new targets, about.
+
+        Its width comes from the errors of rows that were left out in cross-validation (`select`),
+        by models of their own; it is the same for all rows. A certified interval, and one of its
+        own for each locality, comes from `motlm.certificates.prediction_interval`.
+
+        Parameters
+        ----------
+        X : array or DataFrame of (n_rows, n_features)
+        coverage : float, default=0.9
+            Between 0 and 1.
+
+        Returns
+        -------
+        ndarray, (n_rows, 2)
+            Lower and upper end, in the units of y.
+
+        Examples
+        --------
+        >>> from motlm.datasets import make_reg_case1
+        >>> X, y = make_reg_case1(300, random_state=0)
+        >>> model = LocalMixtureRegressor(1, local_models="linear", random_state=0).fit(X, y)
+        >>> low, high = model.predict_interval(X).T
+        >>> 0.85 < float(((low <= y) & (y <= high)).mean()) < 0.97
+        True
+        """
+        target = self.mixture_.target
+        if not isinstance(target, Continuous):
+            raise InputError(
+                "predict_interval is for loss='squared'; the spread of a rate depends on exposures."
+            )
+        if not (isinstance(coverage, Real) and 0 < float(coverage) < 1):
+            raise InputError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+        answers, half = self.predict(X), target.half_width(float(coverage))
+        return np.column_stack([answers - half, answers + half])
 
     def predict(self, X: Any, exposure: Any = None) -> AnyArray:
         """Prediction of the model used for each row (see `apply`, and `overlap`).

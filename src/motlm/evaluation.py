@@ -6,34 +6,21 @@ deviance and by actual over expected.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import (
-    accuracy_score,
-    brier_score_loss,
-    confusion_matrix,
-    d2_tweedie_score,
-    log_loss,
-    mean_absolute_error,
-    mean_tweedie_deviance,
-    precision_recall_fscore_support,
-    r2_score,
-    roc_auc_score,
-    root_mean_squared_error,
-)
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ._typing import AnyArray, Array, Integers
 from .checks import check_exposure, per_exposure
 from .errors import InputError, InputTypeError
-from .fingerprints import row_keys
-from .mixture import Mixture, mixture_of
+from .mixture import mixture_of
 from .rows import group_equally
-from .tables import plain
+from .scores import score_labels, score_numbers, score_rates
+from .tables import plain, text_table
 from .targets import Rate
 
 __all__ = ["Evaluation", "evaluate"]
@@ -163,7 +150,9 @@ class Evaluation:
         return "\n\n".join([*blocks, *(f"note: {note}" for note in self.notes)])
 
     def _metrics_table(self) -> str:
-        lines = _table([(name, _short(value)) for name, value in self.metrics.items()]).split("\n")
+        lines = text_table([(name, _short(value)) for name, value in self.metrics.items()]).split(
+            "\n"
+        )
         words = [f"  {self.definitions.get(name, '')}".rstrip() for name in self.metrics]
         return "\n".join(line + more for line, more in zip(lines, words, strict=True))
 
@@ -174,7 +163,7 @@ class Evaluation:
         ]
         ratios = [f"{one.ratio:.3f}" for one in self.experience]
         head = ("", "rows", "exposure", "actual", "expected", "ratio")
-        table = _table([head, *((*line, r) for line, r in zip(lines, ratios, strict=True))])
+        table = text_table([head, *((*line, r) for line, r in zip(lines, ratios, strict=True))])
         places = [f"{one.name}: {one.where}" for one in self.experience if one.where]
         return "\n\n".join([table, "\n".join(places)] if places else [table])
 
@@ -183,13 +172,13 @@ class Evaluation:
             (str(one.label), str(one.rows), _short(one.recall), _short(one.precision))
             for one in self.classes
         ]
-        return _table([("class", "rows", "recall", "precision"), *lines])
+        return text_table([("class", "rows", "recall", "precision"), *lines])
 
     def _confusion_table(self) -> str:
         labels = [str(one.label) for one in self.classes]
         counts = zip(labels, self.confusion, strict=True)
         lines = [(label, *map(str, row)) for label, row in counts]
-        table = _table([("true \\ predicted", *labels), *lines])
+        table = text_table([("true \\ predicted", *labels), *lines])
         wide = len(labels) > 2 and max(map(len, table.splitlines())) > _WIDTH
         return self._mistakes_table(labels) if wide else table
 
@@ -199,7 +188,7 @@ class Evaluation:
         np.fill_diagonal(wrong, 0)
         pairs = sorted(np.argwhere(wrong).tolist(), key=lambda pair: -wrong[tuple(pair)])
         lines = [(labels[i], labels[j], str(wrong[i, j])) for i, j in pairs[:_MISTAKES]]
-        return _table([("most frequent mistakes: true", "predicted", "rows"), *lines])
+        return text_table([("most frequent mistakes: true", "predicted", "rows"), *lines])
 
     def _calibration_table(self) -> str:
         """Of two classes by the probability of one, of more by that of the answer."""
@@ -211,7 +200,7 @@ class Evaluation:
             (f"{one.predicted:.3f}", f"{one.observed:.3f}", str(one.rows))
             for one in self.confidence or self.calibration
         ]
-        return _table([head, *lines])
+        return text_table([head, *lines])
 
 
 def evaluate(
@@ -268,7 +257,7 @@ def evaluate(
         made = _of_classes(model, X, y, probabilities)
     else:
         made = _of_numbers(target.code(y), model.predict(X))
-    used, note = _recognize(mixture, encoded, target.code(y))
+    used, note = mixture.provenance.fingerprint.describe(encoded, target.code(y))
     made["notes"] = [*made.get("notes", []), *note]
     return Evaluation(rows=len(y), rows_used_for_fitting=used, **_tuples(made))
 
@@ -288,21 +277,11 @@ def _of_classes(model: Any, X: Any, y: AnyArray, probabilities: Any) -> dict[str
         raise InputError(
             f"probabilities must be of shape {(len(y), len(classes))}; got {chances.shape}."
         )
-    metrics: dict[str, float | None] = {
-        "accuracy": float(accuracy_score(y, answers)),
-        "balanced accuracy": None,
-        "AUC": None,
-        "log loss": _log_loss(y, chances, classes),
-        "Brier score": _brier(y, chances, classes),
-    }
     scores = _class_scores(y, answers, classes)
     present = [k for k, one in enumerate(scores) if one.rows]
-    if len(present) > 1:
-        metrics["balanced accuracy"] = float(np.mean([scores[k].recall or 0.0 for k in present]))
-        metrics["AUC"] = _auc(y, chances, classes, present)
     made = {
         "task": "classification",
-        "metrics": metrics,
+        "metrics": score_labels(y, answers, chances, classes),
         "classes": scores,
         "confusion": [tuple(map(int, row)) for row in confusion_matrix(y, answers, labels=classes)],
         "calibration": [
@@ -327,25 +306,6 @@ def _absent(labels: list[Any], present: int) -> list[str]:
     if present < 2:
         return [f"{some}, so that AUC and balanced accuracy are not defined."]
     return [f"{some}: AUC and balanced accuracy are means over the other classes."]
-
-
-def _log_loss(y: AnyArray, chances: Array, classes: AnyArray) -> float:
-    with warnings.catch_warnings():  # of a list of labels that are all different
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        return float(log_loss(y, chances, labels=classes))
-
-
-def _brier(y: AnyArray, chances: Array, classes: AnyArray) -> float:
-    """Of two classes the mean of (p - 1{y})^2; of more its sum over the classes."""
-    if len(classes) == 2:
-        return float(brier_score_loss(y == classes[1], chances[:, 1]))
-    return float(((chances - (y[:, None] == classes)) ** 2).sum(axis=1).mean())
-
-
-def _auc(y: AnyArray, chances: Array, classes: AnyArray, present: list[int]) -> float:
-    """Of more than two classes the mean over those present, each against the rest."""
-    asked = present[1:] if len(classes) == 2 else present
-    return float(np.mean([roc_auc_score(y == classes[k], chances[:, k]) for k in asked]))
 
 
 def _class_scores(y: AnyArray, answers: AnyArray, classes: AnyArray) -> list[ClassScore]:
@@ -378,16 +338,11 @@ def _calibration(truth: AnyArray, chance: Array, label: Any) -> Iterator[Calibra
 
 
 def _of_numbers(y: Array, answers: Array) -> dict[str, Any]:
-    metrics: dict[str, float | None] = {
-        "R2": None,
-        "RMSE": float(root_mean_squared_error(y, answers)),
-        "MAE": float(mean_absolute_error(y, answers)),
-    }
-    if np.ptp(y) > 0:
-        metrics["R2"] = float(r2_score(y, answers))
-        return {"task": "regression", "metrics": metrics}
+    made: dict[str, Any] = {"task": "regression", "metrics": score_numbers(y, answers)}
+    if made["metrics"]["R2"] is not None:
+        return made
     note = "all rows have the same target, so that R2 is not defined."
-    return {"task": "regression", "metrics": metrics, "notes": [note]}
+    return {**made, "notes": [note]}
 
 
 def _of_rates(model: Any, X: Any, y: AnyArray, exposure: Any) -> tuple[dict[str, Any], AnyArray]:
@@ -403,16 +358,8 @@ def _of_rates(model: Any, X: Any, y: AnyArray, exposure: Any) -> tuple[dict[str,
             f"the predicted rate of row {int(np.flatnonzero(stray)[0])} is too small or too large"
             " for a deviance; leave such rows out."
         )
-    metrics: dict[str, float | None] = {
-        "mean deviance": float(
-            mean_tweedie_deviance(rate, answers, sample_weight=observed, power=power)
-        ),
-        "D2": None,
-    }
-    notes = []
-    if np.ptp(rate) > 0:
-        metrics["D2"] = float(d2_tweedie_score(rate, answers, sample_weight=observed, power=power))
-    else:
+    metrics, notes = score_rates(rate, answers, observed, power), []
+    if metrics["D2"] is None:
         notes.append("all rows have the same rate, so that D2 is not defined.")
     experience = list(_experience(model, X, rate * observed, answers * observed, observed))
     metrics["actual / expected"] = experience[0].ratio
@@ -433,36 +380,12 @@ def _experience(
 
     yield of("all rows", np.arange(len(actual)))
     used = model.apply(X)
-    for i in np.unique(used):
+    for i in np.unique(used) if mixture.n_localities else ():
         where = mixture.localities[i].where if 0 <= i < mixture.n_localities else ""
         yield of(mixture.region_name(int(i)), np.flatnonzero(used == i), where)
     decile = group_equally(expected / exposure, exposure, _BINS)
     for k in range(decile.max() + 1):
         yield of(f"decile {k + 1}", np.flatnonzero(decile == k))
-
-
-# -- rows that were used for fitting ---------------------------------------------------------------
-
-
-def _recognize(mixture: Mixture, encoded: Array, codes: Array) -> tuple[int, list[str]]:
-    """How many rows equal one used for fitting, and a note on them."""
-    fingerprint, keys = mixture.provenance.fingerprint, row_keys(encoded, codes)
-    known, checkable = fingerprint.recognize(keys)
-    found, n_checkable = int(known.sum()), int(checkable.sum())
-    if not found:
-        return 0, []
-    of = "" if n_checkable == len(keys) else f" {n_checkable} checkable ones of the"
-    some = f"{found} of the{of} {len(keys)} rows"
-    chance = fingerprint.coincidences(keys, encoded, codes, n_checkable)
-    if found <= chance and not fingerprint.same_rows(keys):
-        equal = "equals" if found == 1 else "equal"
-        return found, [
-            f"{some} {equal} a row used for fitting, as many as chance explains in such a table."
-        ]
-    was = "was" if found == 1 else "were"
-    return found, [
-        f"{some} {was} used for fitting, on which predictions look better than they are."
-    ]
 
 
 # -- text ------------------------------------------------------------------------------------------
@@ -480,15 +403,3 @@ def _short(value: float | None) -> str:
 def _amount(value: float) -> str:
     """A sum, with all digits before the point."""
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _table(lines: list[tuple[str, ...]]) -> str:
-    """Columns aligned: the first one to the left, numbers to the right."""
-    widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(
-            [line[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        ).rstrip()
-        for line in lines
-    )

@@ -16,7 +16,7 @@ from .mixture import Mixture
 from .regions import Box
 from .routine import Curve
 
-__all__ = ["Extent", "are_balls", "columns_to_show", "extents_of", "looks_at"]
+__all__ = ["Extent", "are_balls", "columns_beside", "columns_to_show", "extents_of", "looks_at"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def extents_of(mixture: Mixture, i: int, encoded: Array) -> list[Extent]:
     >>> extent.name, extent.text.startswith("up to"), extent.share(18, 80)[0]
     ('x0', True, 0.0)
     """
-    locality = mixture.localities[i]
+    locality, encoded = mixture.localities[i], mixture.inputs.fill_in(encoded)
     if locality.half_width is None:
         return []
     low, high, whole = (getattr(mixture.geometry, name, None) for name in ("low", "high", "whole"))
@@ -85,6 +85,15 @@ def _extent(side: Any) -> Extent:
         return Extent(name, text, (float(first), float(last)), ())
     levels = zip(map(str, side.names), side.inside.tolist(), strict=True)
     return Extent(name, text, None, tuple(levels))
+
+
+def columns_beside(mixture: Mixture, shown: Iterable[int]) -> int:
+    """How many of the user's columns are not among these encoded ones."""
+    some = set(shown)
+    return sum(
+        some.isdisjoint(range(group.columns.start, group.columns.stop))
+        for group in mixture.inputs.groups
+    )
 
 
 def looks_at(mixture: Mixture, i: int) -> list[int]:
@@ -113,12 +122,13 @@ def columns_to_show(mixture: Mixture, encoded: Array, localities: list[int]) -> 
     coefficients, and for columns that bend by the standard deviation of what they add.
     """
     names, inputs = mixture.inputs.names, mixture.inputs
+    encoded = inputs.fill_in(encoded)
     coef = np.abs(mixture.routine().coef).reshape(-1, len(names)).max(axis=0)
     for curve in mixture.routine().curves:
         coef[curve.column] = _spread(mixture, curve, encoded)
     numeric, excluded = np.zeros(len(names), dtype=bool), np.zeros(len(names))
     for group in inputs.groups:
-        numeric[group.columns] = group.levels is None
+        numeric[group.values] = group.levels is None
     if not are_balls(mixture, localities):
         for i in localities:
             locality = mixture.localities[i]

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from ._typing import AnyArray, Array, Booleans
 from .sketches import Sketch, hash_column
 
-__all__ = ["Fingerprint", "row_keys"]
+__all__ = ["Fingerprint", "five_digits", "row_keys"]
 
 SIZE = 4096  # hashes that are kept; of more rows those with the smallest ones, a random sample
 SKETCHES = 4  # tables of which near-copies are recognized: the last ones that were joined
@@ -32,11 +32,11 @@ def row_keys(X: Array, target: Array | None = None) -> AnyArray:
     """
     key = np.zeros(len(X), dtype=np.uint64)
     for j in range(X.shape[1] + (target is not None)):
-        key = hash_column(key, _digits(X[:, j] if j < X.shape[1] else target), j)
+        key = hash_column(key, five_digits(X[:, j] if j < X.shape[1] else target), j)
     return key
 
 
-def _digits(column: Array | None) -> AnyArray:
+def five_digits(column: Array | None) -> AnyArray:
     """Some five digits of numbers, as bits."""
     with np.errstate(over="ignore", under="ignore"):
         single = np.asarray(column, dtype=np.float64).astype(np.float32)
@@ -115,6 +115,34 @@ class Fingerprint:
         rates = _equal_rate(self.pairs, self.n_rows) * _equal_rate(pairs, len(X))
         return int(binom.isf(_CHANCE, n_checkable, min(1.0, self.n_rows * np.sqrt(rates))))
 
+    def is_chance(self, keys: AnyArray, X: Array, target: Array) -> bool:
+        """Whether no more of these rows, with their hashes, equal one of those than chance
+        explains.
+        """
+        known, checkable = self.recognize(keys)
+        explained = self.coincidences(keys, X, target, int(checkable.sum()))
+        return int(known.sum()) <= explained and not self.same_rows(keys)
+
+    def describe(self, X: Array, target: Array) -> tuple[int, list[str]]:
+        """How many of some rows equal one of these, and a note on them for their readers."""
+        keys = row_keys(X, target)
+        known, checkable = self.recognize(keys)
+        found, n_checkable = int(known.sum()), int(checkable.sum())
+        if not found:
+            return 0, []
+        of = "" if n_checkable == len(keys) else f" {n_checkable} checkable ones of the"
+        some = f"{found} of the{of} {len(keys)} rows"
+        if self.is_chance(keys, X, target):
+            equal = "equals" if found == 1 else "equal"
+            return found, [
+                f"{some} {equal} a row used for fitting, as many as chance explains in such a"
+                " table."
+            ]
+        was = "was" if found == 1 else "were"
+        return found, [
+            f"{some} {was} used for fitting, on which predictions look better than they are."
+        ]
+
     def same_rows(self, keys: AnyArray) -> bool:
         """Whether these are the rows, all of them and no others."""
         distinct = np.unique(keys)
@@ -143,7 +171,7 @@ def _expect_equal(X: Array, target: Array) -> float:
     n_rows, logarithm = len(X), float(np.log(len(X)))
     for j in range(X.shape[1] + 1):
         column = np.asarray(X[:, j] if j < X.shape[1] else target, dtype=np.float64)
-        counts = np.unique(_digits(column), return_counts=True)[1]
+        counts = np.unique(five_digits(column), return_counts=True)[1]
         rate = (_count_pairs(counts) + 1.0) / max(n_rows * (n_rows - 1.0) / 2.0, 1.0)
         many = 2 * len(counts) > n_rows
         if many and _has_more_digits(column):

@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from ._renamed import user_level
 from ._typing import AnyArray, Array, Booleans
-from .bends import Bends, find_bends
+from .bends import find_bends
+from .calibration import calibrate
 from .checks import Settings, check_units, check_weights, class_weights
 from .combinations import COMBINATIONS
 from .errors import (
@@ -30,7 +31,7 @@ from .errors import (
     StoppedEarlyWarning,
 )
 from .fingerprints import Fingerprint
-from .folds import Chosen
+from .folds import Chosen, score_of
 from .geometry import (
     Geometry,
     GivenCenters,
@@ -44,12 +45,15 @@ from .geometry import (
 from .inputs import CheckedTable, Columns, Group, Reading
 from .learning import Found, Learning
 from .limits import SMALLEST_TARGET
+from .missing import fill_in, find_medians
 from .mixture import Mixture, Provenance
 from .overlap import OVERLAPS
 from .posterior import Posterior, check_ranges
 from .problem import Problem, Recipe, Table
 from .rows import distinct_rows
+from .summaries import Summary
 from .targets import Rate, Target
+from .transformed import fit_transformer, is_transformer
 from .units import Units, check_spread, moments
 from .warmup import warm_up
 from .watch import Watch
@@ -57,6 +61,7 @@ from .watch import Watch
 __all__ = ["Kind", "Sample", "count_rows", "fit_mixture", "geometries_of"]
 
 _FEW = 3  # columns of a locality that people read at a glance
+_COMPLETE = 0.9  # share of rows that have values in all columns of localities in all columns
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,8 @@ def fit_mixture(
     if isinstance(settings.standardize, Units):
         check_units(settings.standardize, names, target.scaled)
     share = table.weight / table.weight.sum()
-    spread = moments(table.X, share)[1]
+    whole = _without_holes(table, reading.columns)
+    spread = moments(whole, share)[1]
     if settings.standardize and not isinstance(settings.standardize, Units):
         check_spread(spread, names, "X")
     if target.scaled and not isinstance(settings.standardize, Units):
@@ -130,6 +136,8 @@ def fit_mixture(
         room = max(room, before.n_localities)
     geometries = kind.geometries(points, settings, reading.columns, target)
     geometries = _looking(geometries, varies, settings.locality_columns is not None)
+    if reading.columns.incomplete:
+        geometries = _complete(geometries, table, reading.columns, settings)
     old = None if before is None else before.geometry
     geometries = [one.offer(rows.X, room, old) for one in geometries]
     recipe = Recipe(
@@ -138,7 +146,7 @@ def fit_mixture(
         target=target,
         standardize=settings.standardize,
         varies=varies,
-        typical=moments(rows.X, rows.weight / rows.weight.sum())[0],
+        typical=moments(whole[merged.first], rows.weight / rows.weight.sum())[0],
         prior=prior,
         combination=COMBINATIONS[settings.combine],
         free_scale=settings.coef_scale == "free",
@@ -146,20 +154,20 @@ def fit_mixture(
         signs=settings.signs_of(reading.columns),
     )
     recipes = [
-        replace(recipe, geometry=one, bends=bends)
-        for bends in _bends(settings.models_of(target), reading.columns, rows, varies)
+        replace(recipe, geometry=one, **features)
+        for features in _features(settings.models_of(target), reading.columns, rows, varies)
         for one in geometries
     ]
     wholes = [one.problem(rows) for one in recipes]
-    whole, resumed = wholes[0], None
+    first, resumed = wholes[0], None
     if before is not None:
         again = [_resume(before, one) for one in wholes]
         which = next((k for k, one in enumerate(again) if one is not None), None)
         if which is not None:
             resumed, recipes, wholes = again[which], [recipes[which]], [wholes[which]]
-            whole = wholes[0]
-    validation = _read_validation(sample, whole)
-    warm_up(whole.objective(room, 1.0), settings.verbose > 0)
+            first = wholes[0]
+    validation = _read_validation(sample, first)
+    warm_up(first.objective(room, 1.0), settings.verbose > 0)
     # a block's products are small: more threads of BLAS only wait for each other
     with (
         Watch(settings.max_time, settings.verbose > 0) as watch,
@@ -171,37 +179,46 @@ def fit_mixture(
             select=settings.select,
             validation_fraction=settings.validation_fraction,
             automatic=isinstance(settings.inverse_temperature, str),
+            most_terms=settings.max_terms,
             overlap=OVERLAPS[settings.overlap],
             options=settings.search_options(),
             watch=watch,
             rng=rng,
         )
         found = learning.learn(rows, wholes, sizes, resumed, validation)
+        found = learning.shorten(found, rows, wholes)
     _warn_of_end(found, sizes, watch, rows, settings)
     fingerprint = _fingerprint(table, validation, before if resumed is not None else None)
     chosen = learning.chosen[-1] if learning.chosen else None
     mixture = _keep(found, table, settings, fingerprint, room, learning)
     if chosen is None:
         return mixture, None
-    return mixture, _tried(chosen, learning)
+    return calibrate(mixture, chosen.left, rows), _tried(chosen, learning, mixture.target)
 
 
-def _tried(chosen: Chosen, learning: Learning) -> Tried:
+def _without_holes(table: Table, columns: Columns) -> Array:
+    """The rows with medians where values are missing."""
+    typical = np.zeros(table.X.shape[1])
+    fill = find_medians(table.X, table.weight, columns.incomplete_numbers, typical)
+    return table.X if fill is None else fill_in(table.X, fill)
+
+
+def _tried(chosen: Chosen, learning: Learning, target: Target) -> Tried:
     every = chosen.every
     kinds = [learning.recipes[one.variant] for one in every]
     loss = np.array([one.loss for one in every])
-    level = 0.0 if learning.target.loss.likelihood else 1.0
+    unit = target.risk_unit if target.loss.likelihood else 1.0
     table: dict[str, AnyArray] = {
-        "local_models": np.array(["linear" if one.bends is None else "additive" for one in kinds]),
+        "local_models": np.array([one.kind for one in kinds]),
         "locality_features": np.array([_columns_of(one.geometry) for one in kinds], dtype=object),
         "n_localities": np.array([one.n_localities for one in every]),
         "inverse_temperature": np.array([one.inverse_temperature for one in every]),
-        "mean_test_score": level - loss,
-        "standard_error": np.array([one.error for one in every]),
+        "mean_test_score": score_of(loss, target),
+        "standard_error": unit * np.array([one.error for one in every]),
         "rank_test_score": np.argsort(np.argsort(loss, kind="stable"), kind="stable") + 1,
         "chosen": np.array([one is chosen.best for one in every]),
     }
-    return Tried(table, level - chosen.best.loss)
+    return Tried(table, score_of(chosen.best.loss, target))
 
 
 def _columns_of(geometry: Any) -> Any:
@@ -210,16 +227,27 @@ def _columns_of(geometry: Any) -> Any:
     return "ball" if most is None else (most or "all")
 
 
-def _bends(
-    kinds: tuple[str, ...], columns: Columns, rows: Table, varies: Booleans
-) -> list[Bends | None]:
-    """By which models of these kinds bend; None for linear ones, and where no column can."""
+def _features(
+    kinds: tuple[Any, ...], columns: Columns, rows: Table, varies: Booleans
+) -> list[dict[str, Any]]:
+    """What models of these kinds see beyond the columns: ramps, where a column can bend, or what a
+    transformer makes.
+    """
+    if is_transformer(kinds[0]):
+        names = columns.encoded_names
+        whole = _without_holes(rows, columns)
+        return [{"made": fit_transformer(kinds[0], whole, rows.weight, varies, names)}]
     numbers = np.zeros(len(varies), dtype=bool)
     for group in columns.groups:
-        numbers[group.columns] = group.levels is None
-    bends = find_bends(rows.X, rows.weight, numbers & varies) if "additive" in kinds else None
-    found = [None if kind == "linear" else bends for kind in kinds]
-    return found if bends is not None else [None]
+        numbers[group.values] = group.levels is None
+    bends = None
+    if "additive" in kinds:
+        zeros = np.zeros(len(varies))
+        stand_in = find_medians(rows.X, rows.weight, columns.incomplete_numbers, zeros)
+        bends = find_bends(rows.X, rows.weight, numbers & varies, stand_in)
+    if bends is None:
+        return [{}]
+    return [{} if kind == "linear" else {"bends": bends} for kind in kinds]
 
 
 def _looking(geometries: list[Any], varies: Booleans, named: bool) -> list[Geometry]:
@@ -235,6 +263,59 @@ def _looking(geometries: list[Any], varies: Booleans, named: bool) -> list[Geome
     return [replace(one, asked=None) for one in geometries]
 
 
+def _complete(
+    geometries: list[Any], table: Table, columns: Columns, settings: Settings
+) -> list[Geometry]:
+    """Of localities in all columns, a row that lacks any value would be in none. So they look at
+    the columns with fewest missing values, as many as nine rows in ten have values in, unless
+    columns are named.
+    """
+    if settings.solver == "nadam":
+        raise InputError(
+            "solver='nadam' is of the paper's setting, which has no missing values.",
+            "Impute them first, or use solver='lbfgs'.",
+        )
+    if settings.locality_columns is not None:
+        return geometries
+    holes, share = np.isnan(table.X), table.weight / table.weight.sum()
+    made, dropped = [], set()
+    for one in geometries:
+        name = "columns" if isinstance(one, GivenCenters) else "asked"
+        own = getattr(one, name)
+        if own is not None and not getattr(one, "most", 0):
+            kept = _most_complete(holes, share, own)
+            dropped |= set(own) - set(kept)
+            one = replace(one, **{name: kept})
+        made.append(one)
+    asked = settings.points_of_interest is not None or settings.locality_features in ("all", "ball")
+    if asked and dropped:
+        _warn_of_incomplete([columns.encoded_names[j] for j in sorted(dropped)])
+    return made
+
+
+def _most_complete(holes: Booleans, share: Array, columns: Sequence[int]) -> tuple[int, ...]:
+    """Of these columns those with the fewest missing values, in their order."""
+    lost = share @ holes[:, list(columns)]
+    kept: list[int] = []
+    seen = np.zeros(len(holes), dtype=bool)
+    for j in np.array(columns)[np.argsort(lost, kind="stable")]:
+        seen |= holes[:, j]
+        if kept and share @ seen > 1.0 - _COMPLETE + 1e-12:
+            break
+        kept.append(int(j))
+    return tuple(j for j in columns if j in kept)
+
+
+def _warn_of_incomplete(names: list[str]) -> None:
+    shown = ", ".join(map(repr, names[:5])) + (", .." if len(names) > 5 else "")
+    text = (
+        f"localities do not look at {shown}: so many values are missing that more than one row in"
+        " ten would be in none of them."
+    )
+    advice = "Name the columns that localities are to look at in locality_columns."
+    warnings.warn(MotlmWarning(text, advice), stacklevel=user_level())
+
+
 def geometries_of(
     points: Array | None, settings: Settings, columns: Columns, target: Target
 ) -> list[Geometry]:
@@ -246,7 +327,7 @@ def geometries_of(
     if settings.metric != "euclidean":
         return [RowCenters(metric=Metric(settings.metric), corrections=corrections)]
     paper = features == "ball" and corrections == "none" and settings.locality_columns is None
-    if paper and not at_rows:
+    if paper and not at_rows and not columns.incomplete:
         return [LearnedBalls()]
     asked = _candidates(settings.locality_columns, columns)
     if not isinstance(settings.locality_widths, str):
@@ -279,9 +360,10 @@ def _given(
             raise InputError(
                 "locality_widths are of the columns that locality_columns names; got them alone."
             )
-        if features == "ball" or widths == "equal" or settings.metric != "euclidean":
+        equal = features == "ball" or widths == "equal"
+        if settings.metric != "euclidean" or (equal and not columns.incomplete):
             return GivenCenters(points, metric, corrections=corrections)
-        named = columns.names  # all, with widths that are learned
+        named, widths = columns.names, "equal" if equal else widths
     if settings.metric != "euclidean":
         raise InputError(
             f"locality_columns are for the Euclidean metric; got metric={settings.metric!r}.",
@@ -323,7 +405,7 @@ def widths_of(widths: Any, named: Any, columns: Columns, own: tuple[int, ...]) -
     by_column = {
         j: float(value)
         for one, value in zip(groups, values, strict=True)
-        for j in range(one.columns.start, one.columns.stop)
+        for j in range(one.values.start, one.values.stop)
     }
     return (by_column[j] for j in own)
 
@@ -343,7 +425,7 @@ def _candidates(given: Any, columns: Columns) -> tuple[int, ...]:
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise InputError(f"locality_columns names {twice[0]!r} twice; give each column once.")
-    every = (j for one in chosen for j in range(one.columns.start, one.columns.stop))
+    every = (j for one in chosen for j in range(one.values.start, one.values.stop))
     return tuple(dict.fromkeys(every))
 
 
@@ -400,7 +482,7 @@ def _read(
     counted, rows = weight > 0, checked.rows
     if not counted.all():
         rows = _safe_indexing(rows, np.flatnonzero(counted))
-    reading, encoded = checked.learn(rows, settings.handle_unknown)
+    reading, encoded = checked.learn(rows, settings.handle_unknown, settings.missing)
     settings.check_metric()
     points = settings.points_of_interest
     if points is not None:
@@ -544,17 +626,19 @@ def _check_found(found: Found, learning: Learning) -> None:
 
 
 def count_rows(mixture: Mixture, table: Table) -> Mixture:
-    """With the numbers of these rows to which each model applies, and the typical error on them."""
-    counts = np.zeros(mixture.n_localities + 1, dtype=np.intp)
-    answers = []
-    for view in mixture.views(table.X):
-        counts += view.applicable.sum(axis=1)
-        answers.append(view.answer)
-    n_rows = tuple(int(count) for count in counts)
+    """With the numbers of these rows to which each model applies, what they are like, and the
+    typical error on them.
+    """
+    parts = [(one.applicable, one.distance, one.answer) for one in mixture.views(table.X)]
+    applicable, distance, answers = (
+        np.concatenate(some, axis=-1) for some in zip(*parts, strict=True)
+    )
+    summary = Summary.of(mixture.inputs.groups, table.X, table.weight, applicable, distance)
+    n_rows = tuple(int(count) for count in applicable.sum(axis=1))
     return replace(
         mixture,
-        target=mixture.target.tolerate(np.concatenate(answers), table.target, table.weight),
-        provenance=replace(mixture.provenance, n_rows=n_rows),
+        target=mixture.target.tolerate(answers, table.target, table.weight),
+        provenance=replace(mixture.provenance, n_rows=n_rows, summary=summary),
     )
 
 

@@ -26,7 +26,16 @@ from .search import Search
 from .targets import Target
 from .watch import Watch
 
-__all__ = ["Candidate", "Chosen", "Folds", "Part", "choose_candidate", "is_close", "left_out"]
+__all__ = [
+    "Candidate",
+    "Chosen",
+    "Folds",
+    "Part",
+    "choose_candidate",
+    "is_close",
+    "left_out",
+    "score_of",
+]
 
 _FOLDS = 5
 _FEW_ROWS, _REPEATS = 300, 3  # below so many rows, the folds are drawn anew so many times
@@ -74,7 +83,8 @@ class Chosen:
     every: list[Candidate]
     # minima of the same kind that were found on the rows of each fold, with their problems
     seeds: list[tuple[Problem, Solution]]
-    scores: Array  # (n_rows,) or (n_classes, n_rows), of the rows left out, in units of the target
+    # of each fold the rows left out, and their scores in units of the target, (.., n_left_out)
+    left: list[tuple[Booleans, Array]]
 
 
 def left_out(
@@ -134,6 +144,11 @@ def is_close(losses: Array, best: Array, weight: Array, standard_errors: float) 
     mean = float(share @ gap)
     error = np.sqrt(len(gap) / (len(gap) - 1) * float(share**2 @ (gap - mean) ** 2))
     return bool(mean <= standard_errors * error)
+
+
+def score_of(loss: Any, target: Target) -> Any:
+    """What users read of the loss of rows left out: R2, or minus the log loss or deviance."""
+    return -loss * target.risk_unit if target.loss.likelihood else 1.0 - loss
 
 
 def choose_candidate(
@@ -431,19 +446,16 @@ class Folds:
         parts = self.parts[best.variant]
         key = best.n_localities, best.inverse_temperature
         seeds = [(part.problem, part.found[key]) for part in parts]
-        total: Any = 0.0
-        count = np.zeros(len(self.weight))
-        for mask, part in zip(self.masks, parts, strict=True):
-            scores = self._scores(part, key)
-            spread = np.zeros((*scores.shape[:-1], len(mask)))
-            spread[..., mask] = part.problem.target.in_units(scores)
-            total, count = total + spread, count + mask
-        return Chosen(best, self.every, seeds, total / np.maximum(count, 1))
+        left = [
+            (mask, np.asarray(part.problem.target.in_units(self._scores(part, key))))
+            for mask, part in zip(self.masks, parts, strict=True)
+        ]
+        return Chosen(best, self.every, seeds, left)
 
     def _name(self, variant: int) -> str:
         """Of a variant, in words."""
         recipe = self.recipes[variant]
-        kind = "linear" if recipe.bends is None else "additive"
+        kind = recipe.kind
         most = getattr(recipe.geometry, "most", None)
         if most is None:
             return kind

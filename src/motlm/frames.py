@@ -1,7 +1,8 @@
-"""Tables of pandas and polars, and matrices, as columns with types of their own."""
+"""Tables of pandas, polars and pyarrow, and matrices, as columns with types of their own."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,32 @@ from ._typing import AnyArray, Array, Booleans
 from .errors import InputError, InputTypeError
 from .limits import LARGEST
 
+POOLED = "other"
+"""The level that rare levels are pooled to."""
 __all__ = [
+    "POOLED",
     "check_finite",
     "check_present",
     "check_size",
     "columns_of",
     "floats_of",
+    "from_arrow",
+    "has_missing",
     "has_text",
+    "is_declared",
     "is_frame",
     "is_missing",
+    "is_nearly_numbers",
     "is_numeric",
+    "rare_levels",
 ]
+
+
+def from_arrow(X: Any) -> Any:
+    """A table of pyarrow as one of pandas; anything else as it is."""
+    if type(X).__module__.split(".")[0] != "pyarrow" or not hasattr(X, "column_names"):
+        return X
+    return X.to_pandas()
 
 
 def is_frame(X: Any) -> bool:
@@ -57,11 +73,42 @@ def is_numeric(column: Any) -> bool:
         return True
     if str(dtype) == "object":
         values = np.asarray(column, dtype=object)
+        if len(values):  # numbers with holes are numbers, and holes alone are not
+            values = values[~is_missing(values)]
+            if not len(values):
+                return False
         return all(
             isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
             for value in values
         )
     return False
+
+
+def is_declared(column: Any) -> bool:
+    """Whether the type of a column says that it holds categories (pandas, polars)."""
+    return hasattr(column.dtype, "categories") or str(column.dtype).startswith("Categorical")
+
+
+_NEARLY = 0.9  # a column with more numbers than that, but not only numbers, is taken for a mistake
+_DISTINCT = 10  # numbers that it has at least: fewer may be codes
+
+
+def is_nearly_numbers(numbers: Array) -> bool:
+    """Whether values are numbers but for a few stray ones, which are nan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.frames import is_nearly_numbers
+    >>> is_nearly_numbers(np.array([*range(20), np.nan])), is_nearly_numbers(np.arange(20.0))
+    (True, False)
+    """
+    known = numbers[~np.isnan(numbers)]
+    return (
+        len(known) > _NEARLY * len(numbers)
+        and len(known) < len(numbers)
+        and (len(np.unique(known)) >= _DISTINCT)
+    )
 
 
 def has_text(X: Any) -> bool:
@@ -77,7 +124,10 @@ def floats_of(column: Any) -> Array:
         return np.asarray(column.cast(polars.Float64).to_numpy(), dtype=float)
     if hasattr(column, "to_numpy"):
         return np.asarray(column.to_numpy(dtype=float, na_value=np.nan), dtype=float)
-    return np.asarray(column, dtype=float)
+    values = np.asarray(column)
+    if values.dtype.kind == "O":
+        values = np.where(is_missing(values), np.nan, values)
+    return np.asarray(values, dtype=float)
 
 
 def is_missing(values: AnyArray) -> Booleans:
@@ -88,18 +138,45 @@ def is_missing(values: AnyArray) -> Booleans:
     )
 
 
-def check_finite(X: Array, names: tuple[str, ...], what: str) -> None:
-    """Raise, naming the column and the first row, where X has a nan or an infinity."""
+def rare_levels(values: AnyArray, least: float, most: int) -> tuple[Any, ...]:
+    """Levels that are to be pooled: those with fewer than `least` rows, and those beyond the `most`
+    frequent ones, of which the pooled one is one. None if there is but one.
+    """
+    count = Counter(values[~is_missing(values)].tolist())
+    order = sorted(count, key=lambda level: (-count[level], str(level)))
+    rare = [level for level in order if count[level] < least]
+    if len(order) - len(rare) + bool(rare) > most:
+        rare = order[most - 1 :]
+    return tuple(sorted(rare, key=str)) if len(rare) > 1 else ()
+
+
+_REFUSED = "Drop or impute missing values first"
+
+
+def has_missing(X: Array) -> bool:
+    """Whether an array of numbers has a nan."""
+    return bool(np.isnan(X.min(initial=0.0)))  # a nan is the least of all; no temporary
+
+
+def check_finite(
+    X: Array, names: tuple[str, ...], what: str, missing: bool = False, advice: str = _REFUSED
+) -> None:
+    """Raise, naming the column and the first row, where X has an infinity, or a nan unless missing
+    values are allowed.
+    """
     finite = np.isfinite(X)
     if finite.all():
         return
+    if missing:
+        finite |= np.isnan(X)
+        if finite.all():
+            return
     row, column = np.argwhere(~finite)[0]
     kind = "NaN" if np.isnan(X[row, column]) else "infinity"
     bad = int((~finite).sum())
     raise InputError(
         f"Input {what} contains {kind}: column {names[column]!r}, row {row} (of {bad} such"
-        f" value{'s' * (bad > 1)} in all). motlm has no rule for missing values: drop or impute"
-        " them first."
+        f" value{'s' * (bad > 1)} in all). {advice if kind == 'NaN' else 'Numbers must be finite'}."
     )
 
 
@@ -107,7 +184,10 @@ def check_size(X: Array, names: tuple[str, ...], what: str, most: float = LARGES
     """Raise, naming the column and the first row, where a number is too large to compute with."""
     if not X.size or max(-float(X.min()), float(X.max())) <= most:
         return
-    row, column = np.argwhere(np.abs(X) > most)[0]
+    large = np.abs(X) > most
+    if not large.any():  # some are missing
+        return
+    row, column = np.argwhere(large)[0]
     where = "" if names[column] == what else f" in column {names[column]!r}"
     raise InputError(
         f"{what} has the number {X[row, column]:.3g}{where}, row {row}; numbers up to {most:g} can"
@@ -116,12 +196,11 @@ def check_size(X: Array, names: tuple[str, ...], what: str, most: float = LARGES
     )
 
 
-def check_present(values: AnyArray, name: str, what: str) -> None:
+def check_present(values: AnyArray, name: str, what: str, advice: str = _REFUSED) -> None:
     """Raise, naming the column and the first row, where a column of objects has a missing value."""
     missing = is_missing(values)
     if missing.any():
         raise InputError(
             f"Input {what} contains NaN: column {name!r}, row {int(np.flatnonzero(missing)[0])} (of"
-            f" {int(missing.sum())} missing in it). motlm has no rule for missing values: drop or"
-            " impute them first, or make them a category."
+            f" {int(missing.sum())} missing in it). {advice}."
         )

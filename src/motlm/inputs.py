@@ -15,12 +15,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ._renamed import user_level
-from ._typing import AnyArray, Array, Booleans
+from ._typing import AnyArray, Array, Booleans, Integers
 from .bends import Bends
+from .cards import LinearReference, ModelCard
 from .errors import (
     IdentifierWarning,
     InputError,
     InputTypeError,
+    MissingValueWarning,
+    StrayTextWarning,
     UnknownCategoryError,
     UnknownCategoryWarning,
 )
@@ -30,14 +33,30 @@ from .frames import (
     check_size,
     columns_of,
     floats_of,
+    from_arrow,
+    has_missing,
     has_text,
+    is_declared,
     is_frame,
+    is_missing,
+    is_nearly_numbers,
     is_numeric,
 )
 from .limits import FARTHEST, LARGEST
+from .missing import fill_in, put_far
+from .transformed import Transformed, name_term
 from .units import Units
 
-__all__ = ["HANDLE_UNKNOWN", "CheckedTable", "Columns", "Group", "Inputs", "Reading", "TableNotes"]
+__all__ = [
+    "HANDLE_UNKNOWN",
+    "CheckedTable",
+    "Columns",
+    "Group",
+    "Inputs",
+    "Reading",
+    "TableNotes",
+    "kind_of",
+]
 
 HANDLE_UNKNOWN = ("warn", "ignore", "error")
 
@@ -63,6 +82,12 @@ class TableNotes:
     cases : tuple of str
         Of centers that are rows: what each is called, by the ID column ("client 4711") or by its
         number in the table ("row 17").
+    pooled : mapping of str to tuple of str
+        The levels of a column that are read as one, "other" (`PoolRareLevels`).
+    card : ModelCard or None
+        Whose model it is, what it is for, and which rows it was fitted to.
+    linear : LinearReference or None
+        One linear model that was fitted to the same rows, to compare with.
     """
 
     target: str
@@ -71,6 +96,9 @@ class TableNotes:
     calibration: tuple[float, ...] | None = None
     exposure: str | None = None
     cases: tuple[str, ...] = ()
+    pooled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    card: ModelCard | None = None
+    linear: LinearReference | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +107,23 @@ class Group:
 
     name: str
     columns: slice
-    levels: tuple[Any, ...] | None  # None for a numeric column
+    levels: tuple[Any, ...] | None  # None for a numeric column; a level None is a missing value
+    incomplete: bool = False  # a numeric column that had missing values in fit
+
+    @property
+    def values(self) -> slice:
+        """Its encoded columns, but for the indicator of missing values."""
+        return slice(self.columns.start, self.columns.stop - self.incomplete)
+
+    @property
+    def indicator(self) -> int | None:
+        """The encoded column that is 1 where a number is missing."""
+        return self.columns.stop - 1 if self.incomplete else None
+
+    @property
+    def codes(self) -> Array:
+        """(n_levels, n_columns): how levels are encoded; the first has no column."""
+        return np.eye(len(self.levels or ()))[:, 1:]
 
 
 @dataclass(frozen=True)
@@ -88,26 +132,65 @@ class Columns:
 
     names: tuple[str, ...]
     levels: tuple[tuple[Hashable, ...] | None, ...]  # None for a numeric column
+    incomplete: frozenset[str] = frozenset()  # numeric columns that had missing values
 
     @classmethod
-    def numeric(cls, names: tuple[str, ...]) -> Columns:
-        return cls(names, (None,) * len(names))
+    def numeric(cls, names: tuple[str, ...], X: Array | None = None) -> Columns:
+        """Of numbers; where rows are given, as in an array of them."""
+        incomplete: frozenset[str] = frozenset()
+        if X is not None and has_missing(X):
+            holes = np.flatnonzero(np.isnan(X).any(axis=0))
+            incomplete = frozenset(names[j] for j in holes)
+        return cls(names, (None,) * len(names), incomplete)
 
     @classmethod
-    def learn(cls, X: Any, names: tuple[str, ...]) -> Columns:
-        """Find out what each column of the table is, and the levels it takes."""
+    def learn(cls, X: Any, names: tuple[str, ...], missing: str) -> Columns:
+        """Find out what each column of the table is, the levels it takes, and whether numbers are
+        missing.
+        """
         levels: list[tuple[Hashable, ...] | None] = []
+        incomplete = []
         for name, column in zip(names, columns_of(X), strict=True):
-            levels.append(None if is_numeric(column) else _levels(column, name))
-        return cls(names, tuple(levels))
+            number = is_numeric(column)
+            levels.append(None if number else _levels(column, name, missing))
+            if number and np.isnan(floats_of(column)).any():
+                incomplete.append(name)
+        return cls(names, tuple(levels), frozenset(incomplete))
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
-        """Names of the encoded columns: 'region=north' for the level north of the column region."""
+        """Names of the encoded columns: 'region=north' for the level north of the column region,
+        'age is missing' for the indicator of missing values.
+        """
         names: list[str] = []
-        for name, level in zip(self.names, self.levels, strict=True):
-            names.extend([name] if level is None else [f"{name}={value}" for value in level[1:]])
+        for group in self.groups:
+            name, levels = group.name, group.levels
+            names.extend(
+                [name] if levels is None else [_encoded_name(name, one) for one in levels[1:]]
+            )
+            names.extend([_encoded_name(name, None)] * group.incomplete)
         return tuple(names)
+
+    @property
+    def incomplete_numbers(self) -> list[int]:
+        """The encoded columns of numbers that had missing values."""
+        return [one.columns.start for one in self.groups if one.incomplete]
+
+    @property
+    def switches(self) -> Booleans:
+        """(n_encoded,): the columns of 0 and 1 that tell a level, or that a number is missing."""
+        found = self.indicators
+        for group in self.groups:
+            found[group.columns] |= group.levels is not None
+        return found
+
+    @property
+    def indicators(self) -> Booleans:
+        """(n_encoded,): the columns that tell that a number is missing."""
+        groups = self.groups
+        found = np.zeros(groups[-1].columns.stop if groups else 0, dtype=bool)
+        found[[one.indicator for one in groups if one.indicator is not None]] = True
+        return found
 
     @property
     def has_text(self) -> bool:
@@ -119,7 +202,9 @@ class Columns:
         groups, start = [], 0
         for name, levels in zip(self.names, self.levels, strict=True):
             width = 1 if levels is None else len(levels) - 1
-            groups.append(Group(name, slice(start, start + width), levels))
+            incomplete = name in self.incomplete
+            width += incomplete
+            groups.append(Group(name, slice(start, start + width), levels, incomplete))
             start += width
         return tuple(groups)
 
@@ -135,25 +220,27 @@ class Columns:
         for group, column in zip(self.groups, columns_of(X), strict=True):
             if group.levels is None:
                 try:
-                    parts.append(floats_of(column)[:, None])
+                    values = floats_of(column)
+                    parts.append(values[:, None])
+                    if group.incomplete:
+                        parts.append(np.isnan(values)[:, None].astype(float))
                 except (TypeError, ValueError, OverflowError) as error:
                     raise InputError(
                         f"column {group.name!r} of {what} should hold numbers as it did in fit:"
                         f" {error}"
                     ) from error
                 continue
-            values = np.asarray(column, dtype=object)
-            check_present(values, group.name, what)
+            values = _none_for_missing(column)
             code = {value: position for position, value in enumerate(group.levels)}
             codes = np.array([code.get(value, -1) for value in values], dtype=np.intp)
             indicator = (codes[:, None] == np.arange(1, len(group.levels))).astype(float)
             new = codes < 0
             if new.any():
                 if typical is None:
-                    text = _unknown(group, values, new, what)
+                    text = _unknown(group, values, new, what, X)
                     raise UnknownCategoryError(text, _ADVICE_ON_UNKNOWN)
                 if unknown == "warn":
-                    text = _unknown(group, values, new, what)
+                    text = _unknown(group, values, new, what, X)
                     text += " They are taken as the training average."
                     warnings.warn(
                         UnknownCategoryWarning(text, _ADVICE_ON_WARNING), stacklevel=user_level()
@@ -162,6 +249,28 @@ class Columns:
             parts.append(indicator)
         return np.hstack(parts)
 
+    def widen(self, X: Array) -> Array:
+        """An array of numbers with the indicators of missing values."""
+        if not self.incomplete:
+            return X
+        made = np.empty((len(X), len(self.indicators)), dtype=X.dtype)
+        made[:, ~self.indicators] = X
+        for group in self.groups:
+            if group.incomplete:
+                made[:, group.columns.stop - 1] = np.isnan(made[:, group.columns.start])
+        return made
+
+
+def _encoded_name(name: str, level: Any) -> str:
+    return f"{name} is missing" if level is None else f"{name}={level}"
+
+
+def _none_for_missing(column: Any) -> AnyArray:
+    """A column of objects; None where a value is missing."""
+    values = np.array(column, dtype=object)
+    values[is_missing(values)] = None
+    return values
+
 
 _ADVICE_ON_UNKNOWN = (
     "Fit on rows that have them, or set handle_unknown='ignore' to predict for them all the same."
@@ -169,20 +278,39 @@ _ADVICE_ON_UNKNOWN = (
 _ADVICE_ON_WARNING = "Set handle_unknown='ignore' to have no warning, or 'error' to refuse them."
 
 
-def _unknown(group: Group, values: AnyArray, new: Booleans, what: str) -> str:
-    strange = sorted({str(value) for value in values[new]})[:5]
+_ADVICE_ON_MISSING = (
+    "missing='error' refuses missing values: drop or impute them, or set missing='auto'"
+)
+_ADVICE_ON_POINTS = "Give each point of interest a value in every column"
+
+
+def _row_name(X: Any, place: int) -> Any:
+    """Of a row of a table: by the label that pandas has for it, else by its number."""
+    labels = getattr(X, "index", None)
+    return place if labels is None or callable(labels) else labels[place]
+
+
+def _unknown(group: Group, values: AnyArray, new: Booleans, what: str, X: Any) -> str:
+    strange = sorted({"missing" if value is None else str(value) for value in values[new]})[:5]
+    known = ["missing" if level is None else repr(level) for level in (group.levels or ())[:10]]
+    first = _row_name(X, int(np.flatnonzero(new)[0]))
     return (
         f"column {group.name!r} of {what} has categories that fit did not see:"
-        f" {', '.join(map(repr, strange))} (first at row {int(np.flatnonzero(new)[0])}); it knows"
-        f" {', '.join(map(repr, (group.levels or ())[:10]))}."
+        f" {', '.join(map(repr, strange))} (first at row {first}); it knows"
+        f" {', '.join(known)}."
     )
 
 
-def _levels(column: Any, name: str) -> tuple[Hashable, ...]:
-    """The levels that a column takes: in its own order if it has one, else sorted."""
-    values = np.asarray(column, dtype=object)
-    check_present(values, name, "X")
-    kinds = {type(value) for value in values}
+def _levels(column: Any, name: str, missing: str) -> tuple[Hashable, ...]:
+    """The levels that a column takes: in its own order if it has one, else sorted; None, the last,
+    where values are missing.
+    """
+    values = _none_for_missing(column)
+    present = values[~is_missing(values)]
+    if missing == "error":
+        check_present(values, name, "X", _ADVICE_ON_MISSING)
+    last = (None,) if len(present) < len(values) else ()
+    kinds = {type(value) for value in present}
     strange = [kind for kind in kinds if not issubclass(kind, (str, bool, int, float, np.generic))]
     if strange:
         raise InputTypeError(
@@ -190,19 +318,56 @@ def _levels(column: Any, name: str) -> tuple[Hashable, ...]:
             " and categories. Convert dates and durations to numbers (days since a date, say),"
             " other things to text or numbers."
         )
-    found = set(values)
+    found = set(present)
     if getattr(column.dtype, "ordered", False):
         declared = getattr(column.dtype, "categories", None)
         if declared is not None:
-            return tuple(value for value in declared if value in found)
+            return (*(value for value in declared if value in found), *last)
     levels = tuple(sorted(found, key=lambda value: (type(value).__name__, value)))
+    if not is_declared(column) and _warn_of_strays(present, name):
+        return levels + last
     if len(levels) > 20 and len(levels) > 0.5 * len(values):
         text = (
             f"column {name!r} has {len(levels)} different texts in {len(values)} rows, and each"
             " becomes a column of its own; is it an identifier?"
         )
         warnings.warn(IdentifierWarning(text, "Leave it out of X."), stacklevel=user_level())
-    return levels
+    return levels + last
+
+
+_STRAYS = 5  # that are named
+
+
+def _warn_of_strays(values: AnyArray, name: str) -> bool:
+    """Warn where all values but a few are numbers, of which the command line refuses a column."""
+    numbers = np.array([_number(value) for value in values], dtype=float)
+    if not is_nearly_numbers(numbers):
+        return False
+    stray = values[np.isnan(numbers)]
+    each, s = list(dict.fromkeys(map(str, stray))), "" if len(stray) == 1 else "s"
+    named = ", ".join(map(repr, each[:_STRAYS])) + (", .." if len(each) > _STRAYS else "")
+    text = (
+        f"column {name!r} holds numbers, except for {len(stray)} value{s}: {named}."
+        " So each of its numbers becomes a category."
+    )
+    advice = (
+        "Correct these values or mark them as missing (pandas.to_numeric with errors='coerce'); if"
+        " the numbers are codes, give the column the type 'category'."
+    )
+    warnings.warn(StrayTextWarning(text, advice), stacklevel=user_level())
+    return True
+
+
+def _number(value: Any) -> float:
+    """A number, or what a text reads as, with a decimal comma perhaps; nan where it is none."""
+    text = value.strip() if isinstance(value, str) else value
+    if isinstance(text, str):
+        text = text.replace("_", "?").replace(",", ".", 1)  # Python alone reads 1_000
+    try:
+        found = float(text)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+    return found if np.isfinite(found) else np.nan
 
 
 @dataclass(frozen=True)
@@ -214,27 +379,62 @@ class Reading:
     named: bool  # whether the names are those of the table, as scikit-learn has it
     owner: str  # the class that was fitted, for messages
     handle_unknown: str = "warn"
+    missing: str = "auto"  # "error" refuses missing values
 
     def encode(self, X: Any, typical: Array | None, what: str = "X") -> Array:
         """Rows as numbers, in the user's units, as in fit."""
+        X = from_arrow(X)
         scribe = _scribe(self.owner)
         scribe.n_features_in_ = len(self.columns.names)
         if self.named:
             scribe.feature_names_in_ = np.array(self.columns.names, dtype=object)
         if self.columns.has_text:
             validate_data(scribe, X, reset=False, skip_check_array=True)
+            if self.missing == "error":
+                self._check_categories(X, what, _ADVICE_ON_MISSING)
             refuse = self.handle_unknown == "error"
             given = None if refuse else typical
             encoded = self.columns.encode(X, what, given, self.handle_unknown)
         else:
             try:
-                encoded = np.asarray(_numbers(scribe, X, reset=False))
+                encoded = self.columns.widen(np.asarray(_numbers(scribe, X, reset=False)))
             except (TypeError, ValueError):
                 self._refuse_text_columns(X, what)
                 raise
-        check_finite(encoded, self.columns.encoded_names, what)
-        check_size(encoded, self.columns.encoded_names, what)
+        encoded = self.check(encoded, what)
+        if has_missing(encoded):
+            self._look_for_new_holes(encoded, typical, what, X)
         return encoded
+
+    def check(self, encoded: Array, what: str) -> Array:
+        """Encoded rows, checked: numbers that can be computed with, or missing if allowed."""
+        names = self.columns.encoded_names
+        check_finite(encoded, names, what, self.missing != "error", _ADVICE_ON_MISSING)
+        check_size(encoded, names, what)
+        return encoded
+
+    def _look_for_new_holes(self, encoded: Array, typical: Array | None, what: str, X: Any) -> None:
+        """Warn of numbers that are missing in columns that had none missing in fit, or raise."""
+        if self.handle_unknown == "ignore":
+            return
+        for group in self.columns.groups:
+            if group.levels is not None or group.incomplete:
+                continue
+            holes = np.flatnonzero(np.isnan(encoded[:, group.columns.start]))
+            if not len(holes):
+                continue
+            text = (
+                f"column {group.name!r} of {what} has {len(holes)} missing value"
+                f"{'s' * (len(holes) > 1)} (first at row {_row_name(X, int(holes[0]))}), and had"
+                " none in fit."
+            )
+            if self.handle_unknown == "error":
+                raise InputError(text, "Set handle_unknown='ignore' to predict all the same.")
+            if typical is not None:
+                text += (
+                    f" They are taken as the training average, {typical[group.columns.start]:.6g}."
+                )
+            warnings.warn(MissingValueWarning(text, _ADVICE_ON_WARNING), stacklevel=user_level())
 
     def _refuse_text_columns(self, X: Any, what: str) -> None:
         """Name the column of a table that could not be read as numbers."""
@@ -250,12 +450,12 @@ class Reading:
 
     def encode_points(self, points: Any) -> Array:
         """Points of interest as numbers; their columns may come in any order if they have names."""
-        columns, n_columns = self.columns, len(self.columns.names)
+        columns, n_columns, points = self.columns, len(self.columns.names), from_arrow(points)
         if is_frame(points):
             points = self._in_order(points)
         elif hasattr(points, "column_names"):
             raise InputTypeError(
-                "points_of_interest must be an array or a pandas or polars table; got"
+                "points_of_interest must be an array or a pandas, polars or pyarrow table; got"
                 f" {type(points)}."
             )
         else:
@@ -278,10 +478,18 @@ class Reading:
             )
         encoded = np.empty((0, len(columns.encoded_names)))
         if len(points):
+            self._check_categories(points, "points_of_interest", _ADVICE_ON_POINTS)
             encoded = columns.encode(points, "points_of_interest")
-        check_finite(encoded, columns.encoded_names, "points_of_interest")
+        names = columns.encoded_names
+        check_finite(encoded, names, "points_of_interest", advice=_ADVICE_ON_POINTS)
         check_size(encoded, columns.encoded_names, "points_of_interest")
         return encoded
+
+    def _check_categories(self, X: Any, what: str, advice: str) -> None:
+        """Raise where a category is missing."""
+        for group, column in zip(self.columns.groups, columns_of(X), strict=True):
+            if group.levels is not None:
+                check_present(np.asarray(column, dtype=object), group.name, what, advice)
 
     def _in_order(self, points: Any) -> Any:
         """A table of points with its columns in the order of X."""
@@ -313,6 +521,7 @@ class CheckedTable:
 
     @classmethod
     def of(cls, X: Any, owner: str) -> CheckedTable:
+        X = from_arrow(X)
         scribe, text = _scribe(owner), has_text(X)
         if text:
             validate_data(scribe, X, skip_check_array=True)
@@ -326,14 +535,16 @@ class CheckedTable:
         labels = tuple(X.columns) if is_frame(X) else None
         return cls(rows, names, named, labels, text, owner)
 
-    def learn(self, rows: Any, handle_unknown: str) -> tuple[Reading, Array]:
+    def learn(self, rows: Any, handle_unknown: str, missing: str) -> tuple[Reading, Array]:
         """How tables like this are to be read, from some of its rows, and these rows encoded."""
-        columns = Columns.learn(rows, self.names) if self.text else Columns.numeric(self.names)
-        encoded = columns.encode(rows, "X") if self.text else rows
-        check_finite(encoded, columns.encoded_names, "X")
-        check_size(encoded, columns.encoded_names, "X")
-        reading = Reading(columns, self.labels, self.named, self.owner, handle_unknown)
-        return reading, encoded
+        if self.text:
+            columns = Columns.learn(rows, self.names, missing)
+            encoded = columns.encode(rows, "X")
+        else:
+            columns = Columns.numeric(self.names, rows)
+            encoded = columns.widen(rows)
+        reading = Reading(columns, self.labels, self.named, self.owner, handle_unknown, missing)
+        return reading, reading.check(encoded, "X")
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,6 +558,10 @@ class Inputs:
     varies: Booleans  # (n_encoded,), whether a column is not constant among the training rows
     typical: Array  # (n_encoded,), the average training row, in the user's units
     bends: Bends | None = None  # by which models bend; None: they are straight
+    made: Transformed | None = None  # what models see besides, made by a transformer
+    # (n_encoded,), in the user's units: the medians of columns that had missing values, which stand
+    # in for these, and the averages of others; None where no column had any
+    fill: Array | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields alone: what was derived from them is derived again."""
@@ -363,6 +578,10 @@ class Inputs:
     @property
     def handle_unknown(self) -> str:
         return self.reading.handle_unknown
+
+    @property
+    def missing(self) -> str:
+        return self.reading.missing
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -408,8 +627,42 @@ class Inputs:
             "Check the units of the row; or take the logarithm of the column and fit again.",
         )
 
+    @property
+    def stand_in(self) -> Array:
+        """(n_encoded,): what stands in for missing values, in the user's units."""
+        return self.typical if self.fill is None else self.fill
+
+    @cached_property
+    def indicators(self) -> Booleans:
+        """(n_encoded,): the columns that tell that a number is missing."""
+        return self.columns.indicators
+
+    def fill_in(self, encoded: Array) -> Array:
+        """Encoded rows without missing values, as the models see them."""
+        return fill_in(encoded, self.stand_in)
+
+    def places(self, encoded: Array) -> Array:
+        """(n_rows, n_coordinates): where rows lie; far away along columns that are missing."""
+        made = self.coordinates(self.standardize(encoded))
+        holes = self.holes(encoded)
+        return made if holes is None else put_far(made, holes[:, self.varies])
+
+    def measured(self, Z: Array) -> Array:
+        """Standardized rows as a metric sees them: 0 in the indicators of missing values."""
+        return np.where(self.indicators, 0.0, Z) if self.columns.incomplete else Z
+
+    def holes(self, encoded: Array) -> Booleans | None:
+        """(n_rows, n_encoded): where numbers are missing in columns that vary; None where none
+        is.
+        """
+        if not has_missing(encoded):
+            return None
+        found = np.isnan(encoded) & self.varies
+        return found if found.any() else None
+
     def standardize(self, encoded: Array) -> Array:
         """All columns; the constant ones, which a metric sees too, are 0."""
+        encoded = self.fill_in(encoded)
         if self.varies.all():
             return self.units.standardize(encoded)
         scale = self.units.inverse_scale * self.varies
@@ -417,42 +670,101 @@ class Inputs:
 
     @property
     def n_features(self) -> int:
-        """That the models see: the columns that vary, and ramps."""
+        """That the models see: the columns that vary, ramps, and what a transformer makes."""
         return int(self.varies.sum()) + self.n_ramps
 
     @property
     def n_ramps(self) -> int:
-        return 0 if self.bends is None else len(self.bends)
+        """Features beyond the columns."""
+        return sum(len(one) for one in (self.bends, self.made) if one is not None)
+
+    @property
+    def kind(self) -> str:
+        """Of the models: "linear", "additive", or by the name of a transformer."""
+        return kind_of(self.bends, self.made)
 
     def coordinates(self, Z: Array) -> Array:
         """Where standardized rows lie: their columns that vary."""
         return Z if self.varies.all() else np.ascontiguousarray(Z[:, self.varies])
 
     def features(self, encoded: Array, coordinates: Array) -> Array:
-        """What the models see of rows: their coordinates, and ramps."""
-        if self.bends is None:
+        """What the models see of rows: their coordinates, ramps, and what a transformer makes."""
+        more = [one for one in (self.bends, self.made) if one is not None]
+        if not more:
             return coordinates
-        ramps = self.bends.values(encoded).astype(coordinates.dtype, copy=False)
-        return np.concatenate([coordinates, ramps], axis=1)
+        whole = self.fill_in(encoded)
+        made = [one.values(whole).astype(coordinates.dtype, copy=False) for one in more]
+        return np.concatenate([coordinates, *made], axis=1)
 
     def of_features(self, columns: Any) -> Any:
-        """(n_features,): of each feature what its encoded column has."""
+        """(n_features,): of each feature what its encoded column has; 0 for what a transformer
+        makes.
+        """
         ramps = [] if self.bends is None else [(one.column, len(one)) for one in self.bends.each]
         more = [np.full(count, columns[j]) for j, count in ramps]
-        return np.concatenate([columns[self.varies], *more])
+        free = np.zeros(0 if self.made is None else len(self.made), dtype=columns.dtype)
+        return np.concatenate([columns[self.varies], *more, free])
+
+    @cached_property
+    def _terms(self) -> list[tuple[tuple[int, ...], list[int]]]:
+        """What a transformer makes, by the user's columns that it depends on."""
+        if self.made is None:
+            return []
+        return self.made.terms(self._column_owners.tolist())
+
+    @property
+    def _column_owners(self) -> Integers:
+        """(n_encoded,): to which of the user's columns each belongs."""
+        found = np.zeros(len(self.varies), dtype=np.int64)
+        for k, group in enumerate(self.groups):
+            found[group.columns] = k
+        return found
+
+    @property
+    def joint(self) -> list[tuple[int, ...]]:
+        """Sets of the user's columns of which a transformer makes something together."""
+        return [one for one, _ in self._terms if len(one) > 1]
+
+    @cached_property
+    def term_names(self) -> tuple[str, ...]:
+        """Of what adds up to a score: the user's columns, and what is made of several of them."""
+        names, kind = self.columns.names, self.kind
+        return (*names, *(name_term([names[k] for k in one], kind) for one in self.joint))
+
+    @cached_property
+    def owners(self) -> Integers:
+        """(n_features,): to which of the terms each belongs."""
+        found, joint = self.of_features(self._column_owners), self.joint
+        first = len(found) - (0 if self.made is None else len(self.made))
+        for names, outputs in self._terms:
+            alone = len(names) == 1
+            own = names[0] if alone else len(self.groups) + joint.index(names)
+            found[first + np.array(outputs)] = own
+        return np.asarray(found)
 
     def by_column(self, parts: Array) -> Array:
-        """(.., n_encoded): parts of the features added up for each encoded column."""
-        found = np.zeros((*parts.shape[:-1], len(self.varies)))
-        n = int(self.varies.sum())
-        found[..., self.varies] = parts[..., :n]
+        """(.., n_encoded + n_terms): parts of the features added up for each encoded column, and
+        then for what is made of several columns.
+        """
+        joint = self.joint
+        found = np.zeros((*parts.shape[:-1], len(self.varies) + len(joint)))
+        n, d = int(self.varies.sum()), len(self.varies)
+        found[..., :d][..., self.varies] = parts[..., :n]
         for one, own in self.bends.parts() if self.bends is not None else ():
             found[..., one.column] += parts[..., n:][..., own].sum(axis=-1)
+        first = parts.shape[-1] - (0 if self.made is None else len(self.made))
+        for columns, outputs in self._terms:
+            alone = len(columns) == 1
+            where = self.groups[columns[0]].columns.start if alone else d + joint.index(columns)
+            found[..., where] += parts[..., first:][..., outputs].sum(axis=-1)
         return found
 
     def contributions(self, parts: Array) -> Array:
-        """(n_rows, n_columns): parts of the encoded columns added up for each of the user's."""
-        return np.column_stack([parts[:, group.columns].sum(axis=1) for group in self.groups])
+        """(.., n_columns + n_terms): parts of the encoded columns added up for each of the user's,
+        and those of several of them.
+        """
+        own = [parts[..., group.columns].sum(axis=-1) for group in self.groups]
+        return np.concatenate([np.stack(own, axis=-1), parts[..., len(self.varies) :]], axis=-1)
 
     def content(self) -> dict[str, Any]:
         """All that predictions depend on, as plain values and arrays."""
@@ -465,8 +777,25 @@ class Inputs:
             "center": self.units.center,
             "inverse_scale": self.units.inverse_scale,
             "varies": self.varies,
+            **self._content_of_missing(),
             **({} if self.bends is None else {"bends": self.bends.content()}),
+            **({} if self.made is None else {"made": self.made.content()}),
         }
+
+    def _content_of_missing(self) -> dict[str, Any]:
+        """As before there were any, so that models keep their hashes."""
+        made: dict[str, Any] = {} if self.missing == "error" else {"missing": self.missing}
+        if self.fill is not None:
+            made["incomplete"] = [name in self.columns.incomplete for name in self.columns.names]
+            made["fill"] = self.fill
+        return made
+
+
+def kind_of(bends: Bends | None, made: Transformed | None) -> str:
+    """Of models: "linear", "additive", or by the name of a transformer."""
+    if made is not None:
+        return made.name
+    return "linear" if bends is None else "additive"
 
 
 @cache
@@ -482,6 +811,7 @@ def _scribe(owner: str) -> Any:
 def _numbers(scribe: Any, X: Any, reset: bool) -> Any:
     """X as an array of numbers, checked by scikit-learn; text is refused with advice."""
     _refuse_text(X)
+    X = _nan_for_missing(X)
     try:
         # a number beyond the range of floats becomes an infinity, which is refused
         with np.errstate(over="ignore"):
@@ -490,6 +820,23 @@ def _numbers(scribe: Any, X: Any, reset: bool) -> Any:
             )
     except OverflowError as error:
         raise InputError(f"X must be numbers that a computer can hold: {error}.") from None
+
+
+def _nan_for_missing(X: Any) -> Any:
+    """Objects among which some are None or pandas.NA, as floats; anything else as it is."""
+    if hasattr(X, "iloc") and any(str(one) == "object" for one in getattr(X, "dtypes", ())):
+        values = np.column_stack([floats_of(one) for one in columns_of(X)])
+        return type(X)(values, columns=X.columns, index=X.index)
+    if not isinstance(X, (np.ndarray, list, tuple)):
+        return X
+    try:
+        values = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return X
+    if values.dtype.kind != "O" or values.ndim != 2:
+        return X
+    holes = is_missing(values.ravel()).reshape(values.shape)
+    return np.where(holes, np.nan, values) if holes.any() else X
 
 
 def _refuse_text(X: Any) -> None:
@@ -512,8 +859,8 @@ def _refuse_text(X: Any) -> None:
         text = next(value for value in values.ravel() if not _is_number(value))
         raise InputError(
             f"X is an array that holds text, such as {str(text)!r}.",
-            "Categories are encoded in tables with named columns: give one of pandas or polars; in"
-            ' a pipeline, by .set_output(transform="pandas") of the step before.',
+            "Categories are encoded in tables with named columns: give one of pandas, polars or"
+            ' pyarrow; in a pipeline, by .set_output(transform="pandas") of the step before.',
         ) from None
 
 

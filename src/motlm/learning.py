@@ -14,7 +14,7 @@ import numpy as np
 from ._renamed import user_level
 from ._typing import Array, Booleans, Integers
 from .errors import FewRowsWarning, InputError
-from .folds import Chosen, Folds, is_close, left_out
+from .folds import Chosen, Folds, is_close, left_out, score_of
 from .geometry import radii
 from .limits import FARTHEST
 from .objective import BLOCK
@@ -25,12 +25,14 @@ from .problem import Problem, Recipe, Table
 from .rows import Rows, held_out
 from .search import Search
 from .targets import Target
+from .terms import Shortener
 from .watch import Watch
 
 __all__ = ["Found", "Learning", "Outcome", "choose", "choose_simplest", "is_futile"]
 
 PATIENCE = 2  # sizes without improvement before growth ends
 _RAISED = 4  # times that lambda is doubled to keep as many localities as were asked for
+_FEWEST = 5  # rows of a locality, where their number is chosen
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
 
 
@@ -159,11 +161,44 @@ class Learning:
     # of every number of localities and lambda that was tried
     records: list[Record] = field(default_factory=list)
     automatic: bool = True  # whether lambda is to be chosen by Bayes' rule
+    most_terms: Any = None  # of each model: all, a number, or "auto"
     chosen: list[Chosen] = field(default_factory=list)  # by cross-validation, if it was
 
     @property
     def target(self) -> Target:
         return self.recipes[0].target
+
+    def shorten(self, found: Found, table: Table, wholes: Sequence[Problem]) -> Found:
+        """What `learn` found without the terms that are not needed, if that was asked for."""
+        if self.most_terms is None or len(found.problem.rows) != len(table.X) or self.watch.over():
+            return found
+        same = [one.inputs is found.problem.inputs for one in wholes]
+        recipe = self.recipes[same.index(True)]
+
+        def polish(problem: Problem, start: Posterior, temperature: float) -> Solution:
+            search = replace(self._search(problem), n_jobs=1)
+            objective = problem.objective(start.n_localities, temperature)
+            [end] = search.polish(objective, [start])
+            return end
+
+        shortener = Shortener(
+            self.most_terms,
+            recipe,
+            found.kept,
+            polish,
+            self._scores_of,
+            self._search(found.problem).in_threads,
+            self.watch.over,
+        )
+        self.watch.report("terms that are not needed")
+        problem, solution = shortener.run(
+            found.problem, found.solution, table, self._left_out(table)
+        )
+        return replace(found, problem=problem, solution=solution)
+
+    def _left_out(self, table: Table) -> list[Booleans]:
+        """The rows of each fold."""
+        return left_out(table.target, self.validation_fraction, self.target.stratify, table.groups)
 
     def learn(
         self,
@@ -179,16 +214,16 @@ class Learning:
         from, with its lambda; `validation` are rows to choose by.
         """
         temperatures = sorted(self.temperatures, reverse=True)
+        asked = sizes[0] if len(sizes) == 1 else 0
         if before is not None and (len(temperatures) == 1 or before[1] in temperatures):
             temperatures = [before[1]] if before[1] in temperatures else temperatures
             n = min(before[0].n_localities, max(sizes)) if len(sizes) > 1 else sizes[0]
             self.watch.plan(2)
             search, whole = self._search(wholes[0]), wholes[0]
-            return self._finish(whole, search.resume(n, temperatures[0], before[0], self.rng))
+            resumed = search.resume(n, temperatures[0], before[0], self.rng)
+            return self._finish(whole, resumed, asked)
         if validation is None and self.select == "cv":
-            masks = left_out(
-                table.target, self.validation_fraction, self.target.stratify, table.groups
-            )
+            masks = self._left_out(table)
             least = min((int((~mask).sum()) for mask in masks), default=0)
             few = [n for n in sizes if n <= least or not wholes[0].geometry.sought]
             if masks and few and len(sizes) * len(temperatures) * len(wholes) > 1:
@@ -224,7 +259,7 @@ class Learning:
             ]
             pairs = zip(best.solutions, moved, strict=True)
             seeds = [replace(one, posterior=posterior) for one, posterior in pairs]
-        return self._finish(whole, seeds, sizes[0] if len(sizes) == 1 else 0)
+        return self._finish(whole, seeds, asked)
 
     def _learn_by_folds(
         self,
@@ -302,7 +337,7 @@ class Learning:
         a warning, where there are too few rows.
         """
         sought = self.recipes[0].geometry.sought
-        mask = held_out(table.target, self.validation_fraction, stratify=self.target.stratify)
+        mask = held_out(table.target, self.validation_fraction, self.target.stratify, table.groups)
         if mask is None or (sought and min(sizes) > (~mask).sum()):
             _warn_of_few(len(table.X), sizes, temperatures)
             return None
@@ -381,7 +416,9 @@ class Learning:
         n, temperature = seeds[0].posterior.n_localities, seeds[0].inverse_temperature
         objective = problem.objective(n, temperature)
         ends = self._search(problem).polish(objective, [seed.posterior for seed in seeds], tol=None)
-        every = [self._drop_empty(Found(end, problem, list(range(n)), n)) for end in ends]
+        free = self.select == "cv" and not asked and problem.geometry.sought
+        least = _FEWEST if free else 1
+        every = [self._drop_empty(Found(end, problem, list(range(n)), n), least) for end in ends]
         every.sort(key=lambda found: found.solution.objective)
         if asked:
             every.sort(key=lambda found: -len(found.kept))
@@ -416,11 +453,11 @@ class Learning:
             temperature *= 2.0
         return found
 
-    def _drop_empty(self, found: Found) -> Found:
-        """Drop the localities without rows, search on without them, until all have rows."""
+    def _drop_empty(self, found: Found, least: int = 1) -> Found:
+        """Drop the localities with fewer rows, search on without them, until all have as many."""
         solution, problem, posterior = found.solution, found.problem, found.solution.posterior
         inside = _count_rows(problem, posterior, radii(problem.geometry, posterior))
-        useful = inside > 0
+        useful = inside >= least
         if problem.geometry.sought and posterior.layout is not None:
             around = np.flatnonzero(inside == len(problem.rows))
             useful[around] = False
@@ -435,7 +472,8 @@ class Learning:
         objective = fewer.objective(len(alive), solution.inverse_temperature)
         [again] = self._search(fewer).polish(objective, [posterior.keep(alive)], tol=None)
         again = replace(again, n_iter=solution.n_iter + again.n_iter)
-        return self._drop_empty(Found(again, fewer, [found.kept[i] for i in alive], found.searched))
+        rest = Found(again, fewer, [found.kept[i] for i in alive], found.searched)
+        return self._drop_empty(rest, least)
 
     def _search(self, problem: Problem) -> Search:
         return Search(
@@ -508,7 +546,7 @@ def _records_of(chosen: Chosen, folds: Folds, target: Target) -> list[Record]:
             name: float(np.mean([getattr(solution, name) for solution in same]))
             for name in ("objective", "gibbs_risk", "kl")
         }
-        score = -one.loss if target.loss.likelihood else 1.0 - one.loss
+        score = score_of(one.loss, target)
         found.append(
             Record(
                 "search",

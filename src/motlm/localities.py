@@ -16,10 +16,11 @@ from .inputs import Inputs
 from .limits import power_of_two
 from .regions import is_indicator, join_words
 
-__all__ = ["Exterior", "LocalModel", "Locality", "Points", "Shape", "factor_units"]
+__all__ = ["Exterior", "LocalModel", "Locality", "Outputs", "Points", "Shape", "factor_units"]
 
 _PLACES = 3  # columns of a place that are named
 _POINTS = 6  # of a curve that are named
+_OUTPUTS = 12  # of a transformer, that a formula lists
 _NEAR = 0.1  # of the distances beside it: that of knots between which a curve all but jumps
 _CLOSE = 0.01  # of a curve's range: root mean square by which lines between fewer may miss it
 
@@ -92,6 +93,34 @@ class Shape:
             return np.asarray((rise[:-1] - rise[-1]) ** 2 @ (total * share)) * unit * unit
 
 
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What a transformer makes of the columns, in the formula of a model."""
+
+    transformer: str
+    names: tuple[str, ...]  # of its outputs
+    coef: Array  # (n_outputs,) or (n_classes, n_outputs), of each less its mean
+    columns: tuple[int, ...]  # encoded columns that some output depends on
+
+    def terms(self, digits: int) -> list[str]:
+        """The largest as text, and how many others there are."""
+        ranked = np.argsort(-np.abs(self.coef), kind="stable")
+        order = [int(k) for k in ranked if self.coef[k] != 0.0]
+        shown = [
+            f"{'-' if self.coef[k] < 0 else '+'} {abs(self.coef[k]):.{digits}g} * [{self.names[k]}]"
+            for k in order[:_OUTPUTS]
+        ]
+        more = len(order) - len(shown)
+        return shown + ([f"+ {more} more of {self.transformer}"] if more else [])
+
+    @property
+    def note(self) -> str:
+        """Below a formula."""
+        return (
+            f"    [..]: made by {self.transformer} of the columns in standard units, less its mean"
+        )
+
+
 class Points(NamedTuple):
     """Of a curve: numbers of the column, what it adds to the score there, and the posterior
     standard deviation of that, (n,) each.
@@ -133,6 +162,8 @@ class LocalModel:
         The exterior model, if this one is a correction of it: see `correction`.
     shapes : tuple of Shape
         Of the columns that bend; empty for a linear model. `curve` adds them to the straight part.
+    outputs : Outputs or None
+        What the model has of a transformer's outputs, where `local_models` is one.
 
     Examples
     --------
@@ -159,6 +190,7 @@ class LocalModel:
     classes: tuple[Any, ...] = field(default=(), kw_only=True)  # of several scores
     exterior: Exterior | None = field(default=None, kw_only=True, repr=False)
     shapes: tuple[Shape, ...] = field(default=(), kw_only=True, repr=False)
+    outputs: Outputs | None = field(default=None, kw_only=True, repr=False)
 
     def of_class(self, label: Any) -> LocalModel:
         """The model of the score of one of several classes.
@@ -196,6 +228,7 @@ class LocalModel:
             classes=(),
             exterior=exterior,
             shapes=tuple(replace(one, values=one.values[k]) for one in self.shapes),
+            outputs=self.outputs and replace(self.outputs, coef=self.outputs.coef[k]),
         )
 
     @property
@@ -272,6 +305,12 @@ class LocalModel:
                 )
             return self.of_class(label).curve(column, x, None, reference)
         j = self._index(column)
+        if self.outputs is not None and j in self.outputs.columns:
+            raise InputError(
+                f"{self.feature_names[j]!r} is a part of what {self.outputs.transformer} makes, and"
+                " has no curve by itself.",
+                "See what it adds in each row by motlm.explanations.explain_local.",
+            )
         bend = self._bent.get(j)
         zero = self._zero(j) if reference is None else float(reference)
         if x is None:
@@ -448,14 +487,22 @@ class LocalModel:
             return "\n".join(each)
         if self.reference is not None:
             parts = [f"{self.base:.{digits}g}", *map(_power(digits), self.factors())]
-            return "\n".join([" x ".join(parts), *self._curves("g", digits)])
+            if self.outputs is not None:
+                parts.append(f"exp({' '.join(self.outputs.terms(digits)).removeprefix('+ ')})")
+            return "\n".join([" x ".join(parts), *self._curves("g", digits), *self._notes()])
         parts = [f"{self.base:.{digits}g}"]
         for j, (name, value) in enumerate(zip(self.feature_names, self.coef.tolist(), strict=True)):
             if j in self._bent:
                 parts.append(f"+ f({name})")
             elif value != 0.0:
-                parts.append(f"{'-' if value < 0 else '+'} {abs(value):.{digits}g} * {name}")
-        return "\n".join([" ".join(parts), *self._curves("f", digits)])
+                term = f"({name})" if name.endswith(" is missing") else name
+                parts.append(f"{'-' if value < 0 else '+'} {abs(value):.{digits}g} * {term}")
+        if self.outputs is not None:
+            parts += self.outputs.terms(digits)
+        return "\n".join([" ".join(parts), *self._curves("f", digits), *self._notes()])
+
+    def _notes(self) -> list[str]:
+        return [] if self.outputs is None else [self.outputs.note]
 
     def _curves(self, letter: str, digits: int) -> list[str]:
         """Below a formula: a line for each curve, with a few of its points."""

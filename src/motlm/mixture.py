@@ -17,19 +17,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._frozen import lock, read_only
 from ._typing import AnyArray, Array, Booleans, Integers
-from .errors import InputTypeError
+from .errors import InputError, InputTypeError
 from .fingerprints import Fingerprint
+from .frames import has_missing
 from .geometry import Geometry, Locus
 from .inputs import Inputs
 from .limits import power_of_two
-from .localities import Exterior, Locality, LocalModel, Shape, factor_units
+from .localities import Exterior, Locality, LocalModel, Outputs, Shape, factor_units
 from .lookup import Table, memberships
+from .missing import BEYOND, put_far
 from .objective import BLOCK
 from .optimize import Record
 from .overlap import Overlap, apply_to, contain
 from .posterior import Posterior, Prior
 from .routine import Curve, Routine
 from .rows import Rows
+from .summaries import Summary
 from .targets import Target
 
 __all__ = ["Mixture", "Provenance", "View", "mixture_of", "rows_of"]
@@ -57,6 +60,7 @@ class Provenance:
     path: tuple[Record, ...] = ()
     # of a model from an older file: its hash, and its hash by the rule of that time
     earlier_hash: tuple[str, str] | None = None
+    summary: Summary | None = None  # of these rows; None of a model from an older file
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,17 +124,20 @@ class Mixture:
     def n_localities(self) -> int:
         return self.posterior.n_localities
 
-    def follow(self, overlap: Overlap, handle_unknown: str) -> Mixture:
+    def follow(self, overlap: Overlap, handle_unknown: str, missing: str) -> Mixture:
         """The same model with other rules of reading it."""
-        if overlap is self.overlap and handle_unknown == self.inputs.handle_unknown:
+        same = (handle_unknown, missing) == (self.inputs.handle_unknown, self.inputs.missing)
+        if overlap is self.overlap and same:
             return self
-        reading = replace(self.inputs.reading, handle_unknown=handle_unknown)
+        reading = replace(self.inputs.reading, handle_unknown=handle_unknown, missing=missing)
         return replace(self, overlap=overlap, inputs=replace(self.inputs, reading=reading))
 
     def region_name(self, i: int) -> str:
-        """What the model of an index is called."""
+        """What the model of an index is called; without localities the only one is "the model"."""
         if i < 0:
             return "several localities together"
+        if self.n_localities == 0:
+            return "the model"
         return f"locality {i}" if i < self.n_localities else "exterior"
 
     # -- rows ----------------------------------------------------------------------------------
@@ -157,6 +164,8 @@ class Mixture:
             part = encoded[start : start + BLOCK]
             rows = self.rows(part)
             mean, distance = self.geometry.scores_and_distances(self.posterior, rows)
+            if self.n_localities and has_missing(part):
+                distance[distance >= BEYOND] = np.inf
             yield View(self, part, distance, mean, self.posterior.norms2(rows.features))
 
     def view(self, encoded: Array) -> View:
@@ -212,6 +221,7 @@ class Mixture:
                 "intercept_scale": float(np.hypot(sigma[i] * target.scale, lever)),
                 "n_rows": self.provenance.n_rows[i],
                 "shapes": self._shapes(i, rho[i]),
+                "outputs": self._outputs(i),
                 **more,
             }
 
@@ -256,6 +266,25 @@ class Mixture:
             for one, own in inputs.bends.parts()
         )
 
+    def _outputs(self, i: int) -> Outputs | None:
+        """What a model has of a transformer's outputs, in the user's units."""
+        made = self.inputs.made
+        if made is None:
+            return None
+        coef = self.posterior.coef[i, ..., self.posterior.coef.shape[-1] - len(made) :]
+        columns = tuple(sorted({j for one in made.sources for j in one}))
+        return Outputs(made.name, made.names, coef * (made.scale * self.target.scale), columns)
+
+    def refuse_transformer(self, what: str) -> None:
+        """Raise where the models see what a transformer makes, which only its own code can."""
+        if self.inputs.made is not None:
+            raise InputError(
+                f"{what} is for linear and additive models; this one has local_models="
+                f"{self.inputs.kind}, a transformer, which only scikit-learn can compute.",
+                "Use local_models='auto'; predict, explain_local, explain_global, importance and"
+                " certify work for all models.",
+            )
+
     def _exteriors(self, outer: LocalModel, centers: Array) -> list[Exterior | None]:
         """What each local model is a correction of; None where they are independent."""
         inputs, posterior = self.inputs, self.posterior
@@ -298,6 +327,7 @@ class Mixture:
             names=inputs.names,
             handle_unknown=inputs.handle_unknown,
             typical=inputs.typical,
+            stand_in=inputs.stand_in,
             origin=inputs.units.center,
             factor=inputs.units.inverse_scale * inputs.counted,
             loci=self.loci,
@@ -324,6 +354,8 @@ class Mixture:
             "n_rows": list(self.provenance.n_rows),
             "points": list(self.provenance.points),
         }
+        if self.provenance.summary is not None:
+            content["summary"] = self.provenance.summary.content()
         _digest(digest, content)
         return digest.hexdigest()
 
@@ -344,6 +376,12 @@ class View:
     def __len__(self) -> int:
         return len(self.encoded)
 
+    @property
+    def filled(self) -> View:
+        """The same with what stands in for missing values, for pictures."""
+        encoded = self.mixture.inputs.fill_in(self.encoded)
+        return self if encoded is self.encoded else replace(self, encoded=encoded)
+
     @cached_property
     def member(self) -> Booleans:
         """(n_localities, n_rows): distance <= radius."""
@@ -363,6 +401,7 @@ class View:
     def membership(self) -> Array:
         """(n_localities, n_rows): probability that each locality contains the row."""
         omega = memberships(self.mixture.tables, self.distance)
+        omega[np.isinf(self.distance)] = 0.0  # a value is missing
         return np.clip(omega, 0.0, 1.0, out=omega)  # rounding in the last digits
 
     @cached_property
@@ -468,14 +507,19 @@ def rows_of(
     place = inputs.coordinates(Z)
     if codes is not None:  # for the engine, which takes features by column
         place = np.asfortranarray(place)
-    coordinates, distance = geometry.rows(Z, place)
+    holes = inputs.holes(encoded)
+    if holes is None:
+        coordinates, distance = geometry.rows(inputs.measured(Z), place)
+    else:
+        where = np.asfortranarray(put_far(place, holes[:, inputs.varies]))
+        coordinates, distance = geometry.rows(inputs.measured(Z), where, holes)
     features = inputs.features(encoded, place)
     if codes is not None:
         features = np.asfortranarray(features)
     goal = np.zeros(len(encoded)) if codes is None else target.goal(codes)
     if codes is not None and target.emphasis != 1.0:
         weight = (np.ones(len(encoded)) if weight is None else weight) * target.emphasis
-    wide = encoded.dtype != np.float32 or len(encoded) < LARGE
+    wide = encoded.dtype != np.float32 or len(encoded) < LARGE or holes is not None
     if wide or not _fit_float32(features, goal, weight, distance):
         return Rows.of(features, goal, weight, distance, coordinates)
     small: Any = np.float32
@@ -537,7 +581,7 @@ def _plain_group(group: Any) -> Any:
     if group.levels is None:
         return group
     levels = tuple(one.item() if isinstance(one, np.generic) else one for one in group.levels)
-    return type(group)(group.name, group.columns, levels)
+    return replace(group, levels=levels)
 
 
 def _digest(digest: Any, value: Any) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import geometry as geometries
 from ._renamed import forward
-from ._typing import Array, Integers
+from ._typing import Array, Booleans, Integers
 from .combinations import SUM, Combination
 from .geometry import Geometry
 from .lookup import memberships
@@ -152,9 +152,19 @@ class Objective:
     combination: Combination = SUM
     fine: bool = True
     signs: Integers | None = None  # (n_features,), that weights must have; 0: any
+    # (n_localities + 1, n_features), weights that are 0, or where models are corrections no other
+    struck: Booleans | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_priors"}
+
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether the best models for given localities do: of the sum of squared losses, with
+        weights that may be any.
+        """
+        free = self.signs is None and self.struck is None
+        return bool(self.loss.closed_form and self.combination.additive and free)
 
     @property
     def many(self) -> bool:

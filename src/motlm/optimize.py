@@ -143,9 +143,11 @@ def eliminates(objective: Objective, free: Sequence[str]) -> bool:
     """Whether the linear models need no search: with the sum of squared losses they have closed
     forms.
     """
-    closed = objective.loss.closed_form and objective.combination.additive
-    closed = closed and objective.signs is None
-    return closed and set(MODEL_FIELDS) <= set(free) and not is_wide(objective)
+    return _is_closed(objective, free) and not is_wide(objective)
+
+
+def _is_closed(objective: Objective, free: Sequence[str]) -> bool:
+    return objective.has_closed_form and set(MODEL_FIELDS) <= set(free)
 
 
 def is_wide(objective: Objective) -> bool:
@@ -241,8 +243,7 @@ def lbfgs(
     (True, True)
     """
     eliminated = eliminates(objective, free)
-    closed = objective.loss.closed_form and objective.combination.additive
-    closed = closed and objective.signs is None and set(MODEL_FIELDS) <= set(free)
+    closed = _is_closed(objective, free)
     if closed and start.n_localities == 0:
         return solution_at(objective, solve_models(objective, start), 1, True, "closed form")
     if eliminated:
@@ -252,7 +253,7 @@ def lbfgs(
         start = solve_models(objective, start)
     with ExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(n_threads)) if n_threads > 1 else None
-        packing = Packing(start, free, signs=objective.signs)
+        packing = Packing(start, free, signs=objective.signs, struck=objective.struck)
         evaluator = Evaluator(objective, packing, eliminated, executor, stop)
         return _descend(evaluator, start, max_iter, tol, stop)
 

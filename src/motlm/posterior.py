@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import polygamma
 
 from ._renamed import warn_of
-from ._typing import Array, ArrayLike, Integers
+from ._typing import Array, ArrayLike, Booleans, Integers
 from .errors import InputError
 from .membership import LIMITS
 
@@ -682,11 +682,13 @@ class Packing:
         free: Sequence[str],
         plain: bool = False,
         signs: Integers | None = None,
+        struck: Booleans | None = None,
     ) -> None:
         self.template = template
         self.free = tuple(free)
         self.plain = plain  # whether all numbers enter as they are
         self.signs = signs  # (n_features,), of weights that must not have the other sign; 0: any
+        self.struck = struck  # (n_localities + 1, n_features), those that stay 0
 
     @property
     def shared(self) -> bool:
@@ -808,6 +810,11 @@ class Packing:
                 own = np.resize(self.signs, self.template.coef.size)[places]
                 lower[-1][own > 0] = 0.0
                 upper[-1][own < 0] = 0.0
+            if name == "coef" and self.struck is not None:
+                shape, several = self.template.coef.shape, self.template.coef.ndim > 2
+                flags = self.struck[:, None] if several else self.struck
+                gone = np.broadcast_to(flags, shape).ravel()[places]
+                lower[-1][gone] = upper[-1][gone] = 0.0
         return np.concatenate(lower), np.concatenate(upper)
 
 

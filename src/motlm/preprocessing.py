@@ -21,9 +21,19 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from ._typing import Array, Booleans
-from .errors import InputError
-from .frames import check_size, columns_of, floats_of, is_missing, is_numeric
+from ._typing import AnyArray, Array, Booleans
+from .errors import InputError, InputTypeError
+from .frames import (
+    POOLED,
+    check_size,
+    columns_of,
+    floats_of,
+    from_arrow,
+    is_frame,
+    is_missing,
+    is_numeric,
+    rare_levels,
+)
 from .limits import LARGEST_TARGET, power_of_two
 
 __all__ = [
@@ -31,6 +41,7 @@ __all__ = [
     "DropDuplicateRows",
     "DropMissingRows",
     "Parts",
+    "PoolRareLevels",
     "VarianceInflation",
     "clean",
     "prepare",
@@ -205,6 +216,119 @@ class BoxRule(_RowFilter):
                 values = floats_of(one)
                 kept &= ~((values < low) | (values > high))
         return kept
+
+
+class PoolRareLevels(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Pool rare levels of the columns that are not numbers: they become one level, "other".
+
+    A weight that is learned from a few rows is mostly noise. A column of which many levels are
+    pooled is one of high cardinality, such as places or occupations.
+
+    Parameters
+    ----------
+    min_frequency : int or float, default=10
+        Rows that a level needs to stay; a number below 1 is a share of the rows, as in
+        scikit-learn's OneHotEncoder.
+    max_categories : int, default=50
+        Most levels of a column, the pooled one included: the most frequent ones stay.
+
+    Attributes
+    ----------
+    pooled_ : dict of str to tuple
+        The levels that are pooled, of each column that has some. One rare level alone stays. Where
+        a column has a level "other", rare ones join it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from motlm.preprocessing import PoolRareLevels
+    >>> frame = pd.DataFrame({"pet": ["cat"] * 3 + ["dog"] * 3 + ["owl", "eel"]})
+    >>> pool = PoolRareLevels(min_frequency=2).fit(frame)
+    >>> pool.pooled_
+    {'pet': ('eel', 'owl')}
+    >>> pool.transform(frame)["pet"].tolist()
+    ['cat', 'cat', 'cat', 'dog', 'dog', 'dog', 'other', 'other']
+    """
+
+    def __init__(self, min_frequency: float = 10, *, max_categories: int = 50) -> None:
+        self.min_frequency = min_frequency
+        self.max_categories = max_categories
+
+    def fit(self, X: Any, y: Any = None) -> PoolRareLevels:
+        """Find the rare levels.
+
+        Parameters
+        ----------
+        X : table with named columns, of pandas, polars or pyarrow
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._check(X, reset=True)
+        if not self.min_frequency > 0:
+            raise InputError(f"min_frequency must be above 0; got {self.min_frequency!r}.")
+        if not self.max_categories >= 2:
+            raise InputError(f"max_categories must be at least 2; got {self.max_categories!r}.")
+        least = self.min_frequency * (len(X) if self.min_frequency < 1 else 1)
+        self.pooled_: dict[str, tuple[Any, ...]] = {}
+        for name, column in zip(X.columns, columns_of(X), strict=True):
+            if not is_numeric(column):
+                values = np.asarray(column, dtype=object)
+                rare = rare_levels(values, least, self.max_categories)
+                if rare:
+                    self.pooled_[name] = rare
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The table with rare levels replaced; levels that fit did not see stay.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        table of the same kind; of a table of pyarrow, one of pandas
+        """
+        check_is_fitted(self, "pooled_")
+        X = self._check(X, reset=False)
+        made = X.clone() if hasattr(X, "clone") else X.copy()  # polars, pandas
+        for name, rare in self.pooled_.items():
+            values = np.asarray(X[name], dtype=object)
+            pooled = [POOLED if value in rare else value for value in values]
+            if hasattr(X, "with_columns"):
+                made = made.with_columns(type(X[name])(name, pooled))
+            else:
+                made[name] = pooled
+        return made
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """The columns, as they were.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self, "pooled_")
+        return np.asarray(self.feature_names_in_)
+
+    def _check(self, X: Any, reset: bool) -> Any:
+        X = from_arrow(X)
+        if not is_frame(X):
+            raise InputTypeError(
+                f"levels are pooled in tables with named columns; got {type(X).__name__}.",
+                "Give a table of pandas, polars or pyarrow.",
+            )
+        _check_feature_names(self, X, reset=reset)
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        return X
 
 
 class VarianceInflation(SelectorMixin, BaseEstimator):  # type: ignore[misc]

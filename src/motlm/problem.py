@@ -12,14 +12,16 @@ from .bends import Bends
 from .combinations import Combination
 from .errors import InputError
 from .geometry import Geometry
-from .inputs import Inputs, Reading
+from .inputs import Inputs, Reading, kind_of
 from .limits import UNSCALED
 from .losses import Loss
+from .missing import fill_in, find_medians
 from .mixture import rows_of
 from .objective import Objective
 from .posterior import Posterior, Prior
 from .rows import Rows
 from .targets import Target
+from .transformed import Transformed
 from .units import Units
 
 __all__ = ["NO_ROWS", "Problem", "Recipe", "Table"]
@@ -59,6 +61,7 @@ class Problem:
     prior: Prior
     free: tuple[str, ...]
     signs: Integers | None = None  # (n_features,), that weights must have; 0: any
+    struck: Booleans | None = None  # (n_localities + 1, n_features), of terms that are left out
 
     def objective(self, n_localities: int, inverse_temperature: float) -> Objective:
         prior = self.prior
@@ -72,6 +75,7 @@ class Problem:
             inverse_temperature,
             combination=self.combination,
             signs=self.signs,
+            struck=self.struck,
         )
 
     def rows_of(self, X: Array, target: Array, weight: Array | None = None) -> Rows:
@@ -151,16 +155,26 @@ class Recipe:
     free_scale: bool  # whether the scale of the weights is searched
     room: int  # most localities
     bends: Bends | None = None
+    made: Transformed | None = None
     signs: Integers | None = None  # (n_encoded,), in which columns models must rise or fall
 
+    @property
+    def kind(self) -> str:
+        """Of the models: "linear", "additive", or by the name of a transformer."""
+        return kind_of(self.bends, self.made)
+
     def problem(self, table: Table) -> Problem:
-        units = self.standardize
+        units, columns = self.standardize, self.reading.columns
+        fill = find_medians(table.X, table.weight, columns.incomplete_numbers, self.typical)
         if not isinstance(units, Units):
-            units = Units.of(table.X, table.target, table.weight, units, self.target.scaled)
+            rows = table.X if fill is None else fill_in(table.X, fill)
+            units = Units.of(
+                rows, table.target, table.weight, units, self.target.scaled, columns.switches
+            )
         target = self.target.scale_by(units)
-        units.check_slopes(self.reading.columns.encoded_names, target.scale)
-        columns = replace(units, target_center=0.0, target_scale=1.0)
-        inputs = Inputs(self.reading, columns, self.varies, self.typical, self.bends)
+        units.check_slopes(columns.encoded_names, target.scale)
+        units = replace(units, target_center=0.0, target_scale=1.0)
+        inputs = Inputs(self.reading, units, self.varies, self.typical, self.bends, self.made, fill)
         if isinstance(self.standardize, Units) or not self.standardize:
             inputs.check_reach(table.X, "X", UNSCALED)
             _check_target(table.target, target)

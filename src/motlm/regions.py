@@ -110,7 +110,7 @@ class Box:
         """
         place = np.array(self.inputs.typical, dtype=float)
         for side in self._sides:
-            place[side.group.columns] = side.place
+            place[side.group.values] = side.place
         return place
 
     @property
@@ -118,7 +118,7 @@ class Box:
         """(n_encoded,): whether all rows inside have the same value."""
         found = np.zeros(len(self.half), dtype=bool)
         for side in self._sides:
-            found[side.group.columns] = side.constant
+            found[side.group.values] = side.constant
         return found
 
     @property
@@ -133,7 +133,7 @@ class Box:
         """(n_encoded,): the numbers that it looks at, and that differ inside."""
         found = np.zeros(len(self.half), dtype=bool)
         for side in self._sides:
-            found[side.group.columns] = side.number and not np.all(side.constant)
+            found[side.group.values] = side.number and not np.all(side.constant)
         return found
 
     @cached_property
@@ -154,9 +154,9 @@ class Box:
         j = group.columns.start
         if group.levels is not None:
             count = len(group.levels)
-            return _Levels(
-                group, self._costs(group, np.eye(count)[:, 1:]), np.eye(count)[:, 1:], group.levels
-            )
+            names = tuple("missing" if one is None else one for one in group.levels)
+            values = np.eye(count)[:, 1:]
+            return _Levels(group, self._costs(group, values), values, names)
         low, high = -math.inf, math.inf
         if self.low is not None and self.high is not None:
             low, high = float(self.low[j]), float(self.high[j])
@@ -175,7 +175,7 @@ class Box:
 
     def _costs(self, group: Group, values: Array) -> Array:
         """Of rows with these values of a group: their shares of the squared radius."""
-        center, half = self.center[group.columns], self.half[group.columns]
+        center, half = self.center[group.values], self.half[group.values]
         return np.asarray((((values - center) / half) ** 2).sum(axis=1))
 
 
@@ -273,7 +273,8 @@ class _Number:
 
     @property
     def share(self) -> float:
-        return self.width / (self.high - self.low if self._known else self.usual)
+        whole = self.high - self.low if self._known else self.usual
+        return self.width / whole if whole > 0 else 1.0  # all rows have one value
 
     @property
     def taken(self) -> float:

@@ -68,7 +68,8 @@ class Curve:
 class Routine:
     """z = (x - origin) * factor, score_i = coef_i . z + intercept_i + sum of the curves at x,
     locality i contains the row if its radius is positive and its distance from locus i is at most
-    the radius.
+    the radius. A number that is missing, in a column where that is known, is its `stand_in`, and 1
+    in the column after it; a locality whose locus looks at the number does not contain the row.
 
     Distances are sqrt(sum weight gap^2), sum weight |gap|, max weight |gap| or
     sqrt(gap' matrix gap), for gap = z - center in the columns of the locus.
@@ -78,6 +79,7 @@ class Routine:
     names: tuple[str, ...]  # of the encoded columns
     handle_unknown: str  # "error" refuses unknown categories, else they become `typical`
     typical: Array  # (n_encoded,), in the user's units
+    stand_in: Array  # (n_encoded,), of missing numbers, in the user's units
     origin: Array  # (n_encoded,)
     factor: Array  # (n_encoded,), 0 for columns that are ignored
     loci: tuple[Locus, ...]
@@ -96,6 +98,13 @@ class Routine:
         for locus in self.loci:
             needed[locus.columns] = True
         return np.flatnonzero(needed)
+
+    def holes(self, locus: Locus) -> tuple[Group, ...]:
+        """The columns of numbers that a locus looks at, and that may be missing; a row that lacks
+        one is not in its locality.
+        """
+        seen = set(locus.columns.tolist())
+        return tuple(one for one in self.groups if one.incomplete and one.columns.start in seen)
 
     @property
     def refuses_unknown(self) -> bool:
@@ -119,6 +128,7 @@ class Routine:
             "names": list(self.names),
             "refuses_unknown": self.refuses_unknown,
             "typical": self.typical.tolist(),
+            "stand_in": self.stand_in.tolist(),
             "origin": self.origin.tolist(),
             "factor": self.factor.tolist(),
             "loci": [_locus(locus) for locus in self.loci],
@@ -131,8 +141,11 @@ class Routine:
 
 
 def _group(group: Group) -> dict[str, Any]:
-    levels = None if group.levels is None else [str(level) for level in group.levels]
-    return {"name": group.name, "start": group.columns.start, "levels": levels}
+    levels = None
+    if group.levels is not None:  # null is a missing value
+        levels = [None if level is None else str(level) for level in group.levels]
+    made = {"name": group.name, "start": group.columns.start, "levels": levels}
+    return {**made, "incomplete": group.incomplete}
 
 
 def _locus(locus: Locus) -> dict[str, Any]:

@@ -165,13 +165,20 @@ def distinct_rows(X: Array, target: Array, weight: Array, rng: np.random.Generat
     return Distinct(order[starts], np.add.reduceat(weight[order], starts))
 
 
-def held_out(target: AnyArray, fraction: float, stratify: bool) -> Booleans | None:
-    """Mask of the rows to hold out: the first `fraction` of them (of each class); None where a part
-    would be empty.
+def held_out(
+    target: AnyArray, fraction: float, stratify: bool, together: Integers | None = None
+) -> Booleans | None:
+    """Mask of the rows to hold out: the first `fraction` of them (of each class), or of the groups
+    of rows that belong together; None where a part would be empty.
 
     The rows are taken to come in the random order of `distinct_rows`. Weights do not matter: one
     heavy row is one row.
     """
+    if together is not None:
+        _, first, where = np.unique(together, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # of appearance
+        some = order[: min(int(np.ceil(fraction * len(order))), len(order) - 1)]
+        return np.isin(where, some) if len(some) else None
     mask = np.zeros(len(target), dtype=bool)
     groups = (
         [target == label for label in np.unique(target)]

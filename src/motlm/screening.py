@@ -16,8 +16,9 @@ import numpy as np
 
 from ._typing import Array, Integers
 from .combinations import gates
-from .geometry import LARGEST_START, SMALLEST_START, LearnedLocalities
+from .geometry import LARGEST_START, SMALLEST_START, LearnedLocalities, another_row
 from .limits import flush_to_zero
+from .missing import BEYOND
 from .objective import Objective, locate, never
 from .posterior import Layout, Posterior
 from .rows import Rows
@@ -59,6 +60,16 @@ class Drawn:
             np.concatenate([self.row, other.row]), np.concatenate([self.weight, other.weight])
         )
 
+    def at_values(self, rows: Rows, rng: np.random.Generator) -> Drawn:
+        """With another row where one lacks a value that its locality looks at."""
+        if rows.coordinates.max(initial=0.0) < BEYOND:
+            return self
+        row, weight = self.row.copy(), self.weight.copy()
+        lost = (rows.coordinates[row] >= BEYOND) & (weight > 0)
+        for k in np.flatnonzero(lost.any(axis=1)):
+            row[k], weight[k] = another_row(rows.coordinates, weight[k], rng)
+        return Drawn(row, weight)
+
 
 @flush_to_zero
 def promising_corrections(
@@ -93,9 +104,10 @@ def promising_corrections(
     geometry, rows, m = screen.geometry, screen.rows, len(screen.rows)
     fewer = int(min(count, max(16, _WORK / (m * geometry.work(rows.features.shape[1])))))
     first = Drawn(rng.choice(m, size=fewer, p=screen.chance), geometry.draw(rows, fewer, rng))
+    first = first.at_values(rows, rng)
     ranked = screen.score(first)
     if not stop():
-        varied = _vary(geometry, rows, ranked[:_VARIED], rng)
+        varied = _vary(geometry, rows, ranked[:_VARIED], rng).at_values(rows, rng)
         ranked = sorted([*ranked, *screen.score(varied)], key=lambda one: -one[0])
     total = rows.total_weight * objective.inverse_temperature
     return [_ball(objective, posterior, one, total) for one in ranked]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, ClassVar
 
@@ -11,30 +12,51 @@ import numpy as np
 from ._renamed import warn_of
 from ._typing import AnyArray
 from .errors import InputError, MissingPackageError
-from .frames import columns_of, is_frame
+from .frames import columns_of, from_arrow, is_frame
+from .inputs import Group
 from .mixture import Mixture
 
 __all__ = [
     "Entry",
+    "amount",
+    "decode",
     "html_table",
     "item",
     "number",
     "one_row",
     "plain",
     "table_of",
+    "text_lines",
+    "text_table",
+    "text_tables",
     "values_of",
 ]
 
 _SHOWN = 20  # names in a message
+_WHOLE = 1e15  # below which whole numbers have all their digits
 
 
 def values_of(mixture: Mixture, X: Any) -> dict[str, AnyArray]:
     """The user's columns by name."""
+    X = from_arrow(X)
     columns = columns_of(X if hasattr(X, "columns") else np.asarray(X))
     names = mixture.inputs.columns.names
     return {
         name: np.asarray(column, dtype=object) for name, column in zip(names, columns, strict=True)
     }
+
+
+def decode(groups: Iterable[Group], encoded: AnyArray) -> dict[str, Any]:
+    """The user's values of an encoded row."""
+    values: dict[str, Any] = {}
+    for group in groups:
+        part = encoded[group.columns]
+        if group.levels is None:
+            values[group.name] = float(part[0])
+        else:
+            same = np.flatnonzero((group.codes == part).all(axis=1))
+            values[group.name] = item(group.levels[int(same[0]) if len(same) else 0])
+    return values
 
 
 def one_row(mixture: Mixture, x: Any) -> Any:
@@ -48,6 +70,7 @@ def one_row(mixture: Mixture, x: Any) -> Any:
                 f" {', '.join(map(repr, names[:_SHOWN]))}."
             )
         x = [x[name] for name in names]
+    x = from_arrow(x)
     if is_frame(x):
         if len(x) != 1:
             raise InputError(f"one row is explained at a time; got {len(x)}.")
@@ -107,16 +130,59 @@ def plain(value: Any) -> Any:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """For tables: numbers with some digits, other things as they are."""
+    """For tables: numbers with some digits, whole ones with all, other things as they are."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, (float, np.floating)):
-        return "" if not np.isfinite(value) else f"{value + 0.0:.{digits}g}"  # 0 for -0
+        if not np.isfinite(value):
+            return ""
+        whole = float(value).is_integer() and abs(float(value)) < _WHOLE
+        return f"{value + 0.0:.0f}" if whole else f"{value + 0.0:.{digits}g}"  # 0 for -0
     return "" if value is None else str(value)
+
+
+def amount(count: int, what: str, one: str = "", more: str = "") -> str:
+    """ "1 row", "2 rows"; with a verb for one and for more, "1 row is", "2 rows are"."""
+    text = f"{count} {what}{'' if count == 1 else 's'}"
+    return f"{text} {one if count == 1 else more}".strip()
 
 
 def table_of(rows: list[dict[str, Any]]) -> Any:
     return _pandas("to_frame").DataFrame(rows)
+
+
+def text_lines(sentences: Sequence[str], width: int = 110) -> str:
+    """Sentences, each on lines of its own that are not wider than that."""
+    return "\n".join(textwrap.fill(one, width, break_on_hyphens=False) for one in sentences)
+
+
+def text_table(lines: list[tuple[str, ...]]) -> str:
+    """Columns aligned: the first one to the left, numbers to the right."""
+    widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(
+            [line[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        ).rstrip()
+        for line in lines
+    )
+
+
+def text_tables(
+    names: Sequence[tuple[str, ...]], columns: Sequence[Sequence[str]], width: int = 110
+) -> str:
+    """Lines that begin with names and have a cell of each column: one table, or several below each
+    other where it would be wider than that.
+    """
+    tables: list[list[tuple[str, ...]]] = []
+    for column in columns:
+        last = tables[-1] if tables else names
+        wider = [(*line, cell) for line, cell in zip(last, column, strict=True)]
+        if tables and len(text_table(wider).split("\n")[0]) <= width:
+            tables[-1] = wider
+        else:
+            tables.append([(*line, cell) for line, cell in zip(names, column, strict=True)])
+    return "\n\n".join(map(text_table, tables))
 
 
 def html_table(rows: list[dict[str, Any]]) -> str:

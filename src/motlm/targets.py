@@ -7,7 +7,7 @@ TARGETS, and files know it too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -236,8 +236,9 @@ class Labels:
                 raise InputError(str(error)) from None
         classes = np.unique(y)
         if len(classes) < 2:
+            only = classes.tolist()[0]
             raise InputError(
-                f"y has one class only, {classes[0]!r}, in {len(y)} rows of positive weight; a"
+                f"y has one class only, {only!r}, in {len(y)} rows of positive weight; a"
                 " classifier needs two classes."
             )
         if len(classes) > MOST_CLASSES:
@@ -508,6 +509,7 @@ class Several(Labels):
         return np.asarray(np.clip(found, np.finfo(float).tiny, 1.0).T)
 
 
+QUANTILES = 200  # of errors
 _NODES = np.arange(-10.0, 9.1, 0.2)  # to 1e-15 of ten classes, 1e-9 of 256
 _FAR = 40.0  # deviations beyond which a density is 0
 _AHEAD = 1.0 + 4e-15  # by which an answer leads labels that rounding would tie it with
@@ -519,7 +521,10 @@ class Continuous:
 
     center: float = 0.0
     scale: float = 1.0
-    residual_scale: float = 0.0  # root mean squared error of the answers on the training rows
+    # root mean squared error of the answers to rows left out; to the training rows, if none were
+    residual_scale: float = 0.0
+    # quantiles of those to rows left out
+    errors: Array = field(default_factory=lambda: np.empty(0), kw_only=True)
 
     kind: ClassVar[str] = "continuous"
     task: ClassVar[str] = "regression"
@@ -556,7 +561,37 @@ class Continuous:
         return replace(self, center=units.target_center, scale=units.target_scale)
 
     def tolerate(self, answers: AnyArray, codes: Array, weight: Array) -> Continuous:
-        return replace(self, residual_scale=_root_mean_square(answers - codes, weight))
+        size, none = _root_mean_square(answers - codes, weight), np.empty(0)
+        return replace(self, residual_scale=size, errors=none)
+
+    def expect(self, errors: Array, weight: Array, unit: float) -> Continuous:
+        """With what the errors of rows left out tell of new ones, of weight `unit`. Quantiles are
+        those of split conformal prediction: the rank of a new row's error among n others is
+        uniform.
+        """
+        order = np.argsort(np.abs(errors), kind="stable")
+        sizes, share = np.abs(errors)[order], weight[order]
+        reached = np.cumsum(share) / (share.sum() + unit)
+        levels = np.arange(1, QUANTILES) / QUANTILES
+        place = np.searchsorted(reached, levels * (1.0 - 1e-12))
+        known = sizes[place[place < len(sizes)]]
+        return replace(self, residual_scale=_root_mean_square(errors, weight), errors=known)
+
+    def half_width(self, coverage: float) -> float:
+        """Of an interval that contains such a share of new targets."""
+        if not len(self.errors):
+            raise InputError(
+                "no rows were left out when the model was fitted, so that nothing is known of"
+                " errors of new rows.",
+                "Use select='cv' (the default), or certify and prediction_interval.",
+            )
+        place = int(np.ceil(coverage * QUANTILES * (1.0 - 1e-12)))
+        if place > len(self.errors):
+            raise InputError(
+                f"coverage={coverage:g} is more than the rows left out can tell; at most"
+                f" {len(self.errors) / QUANTILES:g}."
+            )
+        return float(self.errors[place - 1])
 
     def code(self, y: Any, what: str = "y") -> Array:
         try:
@@ -641,6 +676,7 @@ class Continuous:
             "center": float(self.center),
             "scale": float(self.scale),
             "residual_scale": float(self.residual_scale),
+            **({"errors": np.asarray(self.errors)} if len(self.errors) else {}),
         }
 
     @classmethod
@@ -649,7 +685,17 @@ class Continuous:
             read.number("center", -LARGEST_TARGET, LARGEST_TARGET),
             read.number("scale", SMALLEST_TARGET, LARGEST_TARGET),
             read.number("residual_scale", 0.0),
+            errors=_read_errors(read) if "errors" in read.content else np.empty(0),
         )
+
+
+def _read_errors(read: Any) -> Array:
+    found = np.asarray(read.sequence("errors"), dtype=object)
+    numbers = read.shaped("errors", found.tolist(), (len(found),))
+    sound = 0 < len(numbers) < QUANTILES and (numbers >= 0).all() and (np.diff(numbers) >= 0).all()
+    if not sound:
+        raise read.fail("errors", f"fewer than {QUANTILES} numbers >= 0 that rise", found.tolist())
+    return np.asarray(numbers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from ._renamed import warn_of
-from ._typing import Array
+from ._typing import Array, Booleans
 from .errors import InputError
 from .frames import check_size
 from .limits import LARGEST_TARGET, SLOPES, SMALLEST, SMALLEST_TARGET
 
 __all__ = ["Units", "check_spread", "moments"]
+
+_SWITCH = 0.5  # the largest deviation of a column of 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +47,26 @@ class Units:
 
     @classmethod
     def of(
-        cls, X: Array, target: Array, weight: Array, standardize: bool, scale_target: bool
+        cls,
+        X: Array,
+        target: Array,
+        weight: Array,
+        standardize: bool,
+        scale_target: bool,
+        switches: Booleans | None = None,
     ) -> Units:
         """Weighted means and standard deviations. A column that happens to be constant among these
-        rows becomes 0; so does one of less spread than numbers can be divided by.
+        rows becomes 0; so does one of less spread than numbers can be divided by. Columns of 0 and
+        1 that tell levels are all divided by 1/2: by the deviation of a rare one, its coefficient
+        could be as large as few rows happen to make it.
         """
         share = weight / weight.sum()
         d = X.shape[1]
         center, inverse_scale = np.zeros(d), np.ones(d)
         if standardize:
             center, scale = moments(X, share)
+            if switches is not None:
+                scale[switches & (scale > 0)] = _SWITCH
             inverse_scale = np.divide(1.0, scale, out=np.zeros(d), where=scale >= SMALLEST)
         target_center, target_scale = 0.0, 1.0
         if scale_target:

@@ -27,6 +27,7 @@ _RIDGE = 1.0  # one pseudo-row per weight, as a standard normal prior has
 _LEAST_VARIANCE = 1e-3  # of a roughly fitted score
 _AT_ONCE = 128
 _SORTED = 256  # rows whose distances are sorted, for quantiles
+_BEYOND2 = 1e140  # squared distances from which on a row lacks a value: `motlm.missing.BEYOND`
 
 
 @compiled
@@ -285,8 +286,11 @@ def score_corrections(
     for one in range(count):
         _far(data, rows[one], weight[one], squared)
         some = np.sort(squared[:few])
+        near = few
+        while near > 1 and some[near - 1] >= _BEYOND2:
+            near -= 1
         for cut in range(n_cuts):
-            limits[cut] = some[min(max(math.ceil(shares[cut] * few) - 1, 0), few - 1)]
+            limits[cut] = some[min(max(math.ceil(shares[cut] * few) - 1, 0), near - 1)]
         q = 0
         for j in range(d):
             if corrected[one, j] != 0.0:
@@ -325,7 +329,7 @@ def score_corrections(
                 for later in range(cut + 1, n_cuts + 1):
                     beyond = min(beyond, nearest[later])
                 radius = math.sqrt(limits[cut])
-                if beyond < math.inf:
+                if beyond < _BEYOND2:
                     radius = 0.5 * (radius + math.sqrt(beyond))
                 found[one, 0], found[one, 1] = radius, gain
                 for k in range(outputs):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Integers
 from ..errors import InputError
+from ..frames import from_arrow
 from ..mixture import Mixture
 from ._checks import (
     check_numbers,
@@ -23,7 +26,20 @@ from ._checks import (
 )
 from ._copies import look_inside, trace_given
 from ._evidence import Evidence
-from ._guards import note_order, note_shift, refuse_training_rows, refuse_weights
+from ._groups import (
+    check_groups,
+    count_groups,
+    describe_counted,
+    group_equal_rows,
+    one_of_each,
+)
+from ._guards import (
+    note_order,
+    note_repeats,
+    note_shift,
+    refuse_training_rows,
+    refuse_weights,
+)
 from ._issue import make_certificate, share_out, warn_notes
 from ._models import find_mixture, model_hash
 from ._observe import encode, look, observe_unlabeled
@@ -52,6 +68,7 @@ def audit(
     X_unlabelled: Any = None,
     X_train: Any = None,
     y_train: Any = None,
+    groups: Any = None,
 ) -> Certificate:
     """Certify a model that exists, on rows that were not used for fitting it.
 
@@ -71,6 +88,9 @@ sample_weight, X_unlabelled
         As in `certify`. For other models than motlm's, tolerance and clip must be given.
     X_train, y_train : rows and targets used for fitting, default=None
         Of any model: rows of X that are copies or near-copies of these are refused.
+    groups : array of (n_rows,), default=None
+        Of which rows belong together, as in `certify`: one row of each group, drawn at random, is
+        counted. No group may have been used for fitting, which is not checked.
 
     Returns
     -------
@@ -102,7 +122,7 @@ sample_weight, X_unlabelled
     options = Options(
         tolerance, clip, coverage, marginal, X_unlabeled, population, seed=random_state
     )
-    evidence = _gather(model, X, y, rival, options, (X_train, y_train))
+    evidence = _gather(model, X, y, rival, options, (X_train, y_train), groups)
     spent = share_out(evidence, delta, spend)
     certificate = make_certificate(evidence, spent, delta, spend != "each")
     warn_notes(evidence.words.notes, stacklevel=2)
@@ -110,11 +130,18 @@ sample_weight, X_unlabelled
 
 
 def _gather(
-    model: Any, X: Any, y: Any, rival: Any, options: Options, before: tuple[Any, Any]
+    model: Any,
+    X: Any,
+    y: Any,
+    rival: Any,
+    options: Options,
+    before: tuple[Any, Any],
+    groups: Any,
 ) -> Evidence:
     """The answers on rows that the model has not been fitted on, as far as that is known."""
     if not isinstance(model, Mixture):  # which always is
         check_is_fitted(model)
+    X = from_arrow(X)
     y = read_targets(X, y)
     classification = check_task(model)
     if classification:
@@ -123,6 +150,14 @@ def _gather(
         refuse_idle(X_unlabeled=options.X_unlabeled, rival=rival)
     subject = _describe(model, classification)
     before_notes, on_trust = _refuse_copies(subject, X, y, *before)
+    together = group_equal_rows(X, y) if groups is None else check_groups(groups, len(y))
+    aside = len(y) - count_groups(together)
+    if groups is None:
+        before_notes.append(note_repeats(together, aside))
+    counted = np.sort(one_of_each(together, options.seed))
+    before_notes += _look_at_all(subject, X, y, counted)
+    if aside:
+        X, y = _safe_indexing(X, counted), y[counted]
     observed, notes = _observe(subject, X, y, rival, options.X_unlabeled)
     mixture = subject.mixture
     scale = None if classification or mixture is None else float(mixture.target.tolerance)
@@ -136,9 +171,10 @@ def _gather(
     words = Words(
         options.population,
         "rows of the audit",
-        f"audit on {len(y)} rows, seed {options.seed}{given}",
+        f"audit on {describe_counted(together)}, seed {options.seed}{given}",
         tuple(note for note in before_notes + notes if note),
         on_trust=on_trust,
+        grouped=aside > 0,
     )
     return Evidence(subject, observed, sizes, words, options.seed)
 
@@ -170,6 +206,18 @@ def _describe(model: Any, classification: bool) -> Subject:
     return Subject(model, mixture, classification, model_hash(model), training)
 
 
+def _look_at_all(subject: Subject, X: Any, y: AnyArray, counted: Integers) -> list[str | None]:
+    """Errors about the rows that were given, whether they are counted or not, and notes."""
+    mixture, codes = subject.mixture, code_targets(subject.mixture, y, subject.classification)
+    if mixture is None:
+        return [note_order(X, codes[counted])]
+    encoded, _ = encode(subject, X)
+    return [
+        refuse_training_rows(mixture.provenance.fingerprint, encoded, codes),
+        note_order(X, codes[counted]),
+    ]
+
+
 def _observe(
     subject: Subject, X: Any, y: AnyArray, rival: Any, X_unlabeled: Any
 ) -> tuple[Observed, list[str | None]]:
@@ -177,16 +225,14 @@ def _observe(
     rivals = () if rival is None else (Rival("the rival", predict(rival, X)),)
     if mixture is None:
         observe_unlabeled(subject, X_unlabeled)
-        codes = code_targets(None, y, subject.classification)
-        return Observed(y, predict(model, X), rivals), [note_order(X, codes)]
+        return Observed(y, predict(model, X), rivals), []
     encoded, notes = encode(subject, X)
     codes = code_targets(mixture, y, subject.classification)
-    fingerprint = mixture.provenance.fingerprint
-    notes += [
-        refuse_training_rows(fingerprint, encoded, codes),
-        note_shift(fingerprint, codes, list_labels(mixture, y, subject.classification)),
-        note_order(X, codes),
-    ]
+    fingerprint, labels = (
+        mixture.provenance.fingerprint,
+        list_labels(mixture, y, subject.classification),
+    )
+    notes.append(note_shift(fingerprint, codes, labels))
     unlabeled, more_notes = observe_unlabeled(subject, X_unlabeled, encoded)
     used, contradicted = look(mixture, encoded)
     answers = predict(model, X, quiet=True)

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from .._typing import AnyArray, Array
 from ..errors import CertificateError, InputError, InputTypeError, MotlmError, UnknownCategoryError
 from ..fingerprints import row_keys
+from ..frames import from_arrow
 from ..mixture import Mixture
 from ._checks import (
     check_numbers,
@@ -27,10 +28,21 @@ from ._checks import (
 )
 from ._copies import as_numbers
 from ._evidence import Evidence
+from ._groups import (
+    are_copies,
+    check_groups,
+    count_groups,
+    describe_split,
+    draw,
+    fit_groups,
+    group_equal_rows,
+    one_of_each,
+)
 from ._guards import (
     note_duplicates,
     note_near_copies,
     note_order,
+    note_repeats,
     note_shift,
     refuse_weights,
 )
@@ -63,6 +75,7 @@ def certify(
     random_state: int = 0,
     sample_weight: Any = None,
     X_unlabelled: Any = None,
+    groups: Any = None,
 ) -> Certified:
     """Fit on some rows, keep the others sealed until the end, and certify what is fitted on them.
 
@@ -105,6 +118,11 @@ regressor
         Certificates count rows; weights are refused.
     X_unlabelled : rows without targets, default=None
         The old name of X_unlabeled, accepted for one release.
+    groups : array of (n_rows,), default=None
+        Of which rows belong together, as those of one client do. Whole groups are sealed, and one
+        row of each, drawn at random, is counted, so that the counted rows are independent if the
+        groups are; `fit` is given the groups, too, if it takes them. None: equal rows are one
+        group if chance does not explain them (see `group_equal_rows`).
 
     Returns
     -------
@@ -129,11 +147,11 @@ regressor
     options = Options(
         tolerance, clip, coverage, marginal, X_unlabeled, population, seed=random_state
     )
-    return issue(seal(estimator, X, y, sealed, options), delta, spend, stacklevel=2)
+    return issue(seal(estimator, X, y, sealed, options, groups), delta, spend, stacklevel=2)
 
 
 def split(
-    n_rows: int, sealed: float = DEFAULT_SEALED, random_state: int = 0
+    n_rows: int, sealed: float = DEFAULT_SEALED, random_state: int = 0, *, groups: Any = None
 ) -> tuple[AnyArray, AnyArray]:
     """Which rows `certify` fits on, and which it keeps sealed: indices, in order.
 
@@ -147,28 +165,31 @@ def split(
         Share of the rows that is sealed.
     random_state : int, default=0
         Seed of the split.
+    groups : array of (n_rows,), default=None
+        Of which rows belong together, as in `certify`; `group_equal_rows` finds those that are
+        equal. None: each row is a group.
 
     Returns
     -------
     first, kept : ndarray of int
-        The rows to fit on, and the sealed ones.
+        The rows to fit on, and the sealed ones, one of each sealed group. Others of sealed groups
+        are in neither.
 
     Examples
     --------
     >>> from motlm.certificates import split
     >>> split(10, random_state=0)
     (array([0, 1, 3, 5, 7, 8, 9]), array([2, 4, 6]))
+    >>> split(6, random_state=0, groups=["ann", "ann", "bob", "cem", "cem", "cem"])
+    (array([0, 1, 2]), array([4]))
     """
-    order = np.random.default_rng(random_state).permutation(n_rows)
-    n_sealed = round(sealed * n_rows)
-    if not 1 <= n_sealed < n_rows:
-        raise CertificateError(
-            f"{n_rows} rows cannot be split into some to fit on and some to seal; give more rows."
-        )
-    return np.sort(order[n_sealed:]), np.sort(order[:n_sealed])
+    every = np.arange(n_rows) if groups is None else check_groups(groups, n_rows)
+    return draw(every, sealed, random_state)
 
 
-def seal(estimator: Any, X: Any, y: Any, sealed: float, options: Options) -> Evidence:
+def seal(
+    estimator: Any, X: Any, y: Any, sealed: float, options: Options, groups: Any = None
+) -> Evidence:
     """Split, fit, and look at the answers on the sealed rows."""
     if not 0 < sealed < 1:
         raise InputError(f"sealed must be a number between 0 and 1; got {sealed!r}.")
@@ -177,19 +198,26 @@ def seal(estimator: Any, X: Any, y: Any, sealed: float, options: Options) -> Evi
             "certify fits an estimator to some of the rows; got a Mixture, which is fitted.",
             "Use audit on rows that were not used for fitting.",
         )
+    X = from_arrow(X)
     y, seed = read_targets(X, y), options.seed
-    first, kept = split(len(y), sealed, seed)
+    together = group_equal_rows(X, y) if groups is None else check_groups(groups, len(y))
+    first, kept = draw(together, sealed, seed)
     X0, y0, X1, y1 = _safe_indexing(X, first), y[first], _safe_indexing(X, kept), y[kept]
     classification = check_task(estimator)
     if classification:
         refuse_idle(tolerance=options.tolerance, clip=options.clip)
     else:
         refuse_idle(X_unlabeled=options.X_unlabeled)
-    model = clone(estimator).fit(X0, y0)
+    copies = groups is None or are_copies(together, X, y)
+    more = {} if copies else fit_groups(estimator, together[first])
+    model = clone(estimator).fit(X0, y0, **more)
     subject = _describe(model, X0, y0, classification)
     codes = code_targets(subject.mixture, y, classification)
     labels = list_labels(subject.mixture, y, classification)
-    notes = [note_order(X, codes), note_shift(codes[first], codes[kept], labels)]
+    alone = np.sort(one_of_each(together, seed))  # rows of one client are often side by side
+    notes = [note_order(X, codes[alone]), note_shift(codes[first], codes[kept], labels)]
+    if copies:
+        notes.append(note_repeats(together, len(y) - len(first) - len(kept)))
     if subject.mixture is None:
         notes += _note_copies((as_numbers(X0), codes[first]), (as_numbers(X1), codes[kept]))
     observed, more_notes = _observe(subject, X1, y1, y0, options.X_unlabeled)
@@ -200,12 +228,12 @@ def seal(estimator: Any, X: Any, y: Any, sealed: float, options: Options) -> Evi
         options.coverage,
         options.marginal,
     )
-    protocol = f"split of {len(y)} rows: {len(first)} to fit on, {len(kept)} sealed, seed {seed}"
     words = Words(
         options.population,
         "sealed rows",
-        protocol,
+        f"{describe_split(together, first, kept)}, seed {seed}",
         tuple(note for note in notes + more_notes if note),
+        grouped=count_groups(together) < len(y),
     )
     randomized = None
     if subject.mixture is not None:
@@ -252,8 +280,9 @@ def _observe(
     unlabeled, more_notes = observe_unlabeled(subject, X_unlabeled, training.encoded, encoded)
     rivals: tuple[Rival, ...] = ()
     if subject.classification:
-        simple = mixture.target.simple_model().fit(training.encoded, y0)
-        rivals = (Rival("one linear model for all rows", simple.predict(encoded)),)
+        whole = mixture.inputs.fill_in
+        simple = mixture.target.simple_model().fit(whole(training.encoded), y0)
+        rivals = (Rival("one linear model for all rows", simple.predict(whole(encoded))),)
     used, contradicted = look(mixture, encoded)
     answers = predict(subject.model, X1, quiet=True)
     observed = Observed(y1, answers, rivals, encoded, codes, used, contradicted, unlabeled)

@@ -19,11 +19,11 @@ from sklearn.pipeline import Pipeline
 from .._typing import AnyArray, Array
 from ..errors import InputError, MotlmWarning
 from ..fingerprints import Fingerprint
-from ..frames import columns_of, is_frame
+from ..frames import columns_of, from_arrow, is_frame
 from ..mixture import Mixture
 from ._models import find_mixture, rows_of_core
 
-__all__ = ["Trace", "as_numbers", "look_inside", "trace_given"]
+__all__ = ["Trace", "as_array", "as_numbers", "look_inside", "trace_given"]
 
 _WIDE = 200  # columns of a sparse matrix from which on it is projected on a few
 _PROJECTED = 8
@@ -58,19 +58,21 @@ class Trace:
 
 def as_numbers(X: Any) -> Array:
     """Rows of any table as numbers: those of it, and hashes of what is not one."""
+    X = from_arrow(X)
     if issparse(X):
         if X.shape[1] <= _WIDE:
             return np.asarray(X.toarray(), dtype=float)
         weights = np.random.default_rng(0).normal(size=(X.shape[1], _PROJECTED))
         return np.asarray(X @ weights, dtype=float)
     if not is_frame(X):
-        X = _as_array(X)
+        X = as_array(X)
         X = X.reshape(len(X), -1)
     columns = [_numbers(np.asarray(column)) for column in columns_of(X)]
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
 
 
-def _as_array(X: Any) -> AnyArray:
+def as_array(X: Any) -> AnyArray:
+    """Rows as an array, if only of objects."""
     try:
         return np.asarray(X)
     except ValueError:  # rows of several lengths
@@ -98,6 +100,7 @@ def _number(value: Any) -> float:
 
 def trace_given(X_train: Any, y_train: Any, X: Any, y: AnyArray) -> Trace:
     """Training rows that the user gives, beside those of an audit."""
+    X_train, X = from_arrow(X_train), from_arrow(X)
     if is_frame(X_train) and is_frame(X):
         missing = [name for name in X.columns if name not in list(X_train.columns)]
         if missing:

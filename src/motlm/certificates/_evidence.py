@@ -14,7 +14,7 @@ from ..overlap import Overlap
 from ._randomized import Randomized
 from ._records import Observed, Sizes, Subject, Words
 from ._statements import Statement
-from ._words import INDEPENDENT, NOT_USED, ON_TRUST
+from ._words import GROUPED, INDEPENDENT, NOT_USED, ON_TRUST
 
 __all__ = ["Evidence"]
 
@@ -95,13 +95,14 @@ class Evidence:
     ) -> Statement:
         """A statement of these rows; about the fixed model unless another is given."""
         trust = (ON_TRUST,) if self.words.on_trust else ()
+        drawn = GROUPED if self.words.grouped else INDEPENDENT
         known: dict[str, Any] = {
             "n_rows": len(self.observed.y),
             "model": self.subject.hash,
             "predictor": "fixed",
             "population": self.words.population,
             "rows": self.words.rows,
-            "assumptions": (INDEPENDENT, not_used, *trust, *assumptions),
+            "assumptions": (drawn, not_used, *trust, *assumptions),
             "on_trust": self.words.on_trust,
         }
         return Statement(**(known | entries))

@@ -12,15 +12,18 @@ import numpy as np
 from scipy.stats import binom, chi2_contingency, ks_2samp, rankdata
 from sklearn.neighbors import NearestNeighbors
 
-from .._typing import AnyArray, Array, Booleans
+from .._typing import AnyArray, Array, Booleans, Integers
 from ..errors import CertificateError, TrainingRowsError
 from ..fingerprints import Fingerprint, row_keys
 from ..sketches import Match, Sketch
+from ._groups import count_groups
 
 __all__ = [
     "note_duplicates",
     "note_near_copies",
     "note_order",
+    "note_repeats",
+    "note_repeats_in_sample",
     "note_shift",
     "note_unlabeled",
     "refuse_training_rows",
@@ -188,14 +191,42 @@ def _many_values(table: Array) -> Booleans:
 
 
 def note_duplicates(first: AnyArray, second: AnyArray) -> str | None:
-    """About rows that are in both parts."""
+    """About equal rows in both parts: more than chance explains were not split."""
     both = int(np.isin(second, first).sum())
     if not both:
         return None
     return (
         f"{both} of the {len(second)} sealed rows {_verb(both, 'equals', 'equal')} a row used for"
-        " fitting. If the same case was recorded twice, the rows are not independent: drop such"
-        " duplicates and certify again. If equal cases are common, nothing is wrong."
+        " fitting, as common cases do. If the rows of one client or device are equal, they are not"
+        " independent: give its name as groups."
+    )
+
+
+def _repeats(groups: Integers) -> str:
+    n_repeats = len(groups) - count_groups(groups)
+    if not n_repeats:
+        return ""
+    return (
+        f"{n_repeats} of {len(groups)} rows {_verb(n_repeats, 'repeats', 'repeat')} another row,"
+        " more than chance explains"
+    )
+
+
+def note_repeats_in_sample(groups: Integers, what: str) -> str | None:
+    """About equal rows, and what is done about them."""
+    repeats = _repeats(groups)
+    return f"{repeats}; {what}." if repeats else None
+
+
+def note_repeats(groups: Integers, n_aside: int) -> str | None:
+    """About equal rows, of which one is counted."""
+    repeats = _repeats(groups)
+    if not repeats:
+        return None
+    return (
+        f"{repeats}. Equal rows are one case: never both used for fitting and"
+        f" counted, and counted once ({n_aside} {_verb(n_aside, 'copy was', 'copies were')} set"
+        " aside), so that the certificate is about new cases."
     )
 
 

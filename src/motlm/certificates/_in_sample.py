@@ -10,23 +10,25 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..bounds import pac_bayes_kl
 from ..errors import CertificateError, InputError, InputTypeError
 from ..fingerprints import Fingerprint
 from ..fitting import count_rows
-from ..frames import has_text
+from ..frames import columns_of, floats_of, from_arrow, has_text
 from ..mixture import Mixture, mixture_of
 from ..optimize import Solution
 from ..problem import Table
+from ..transformed import is_transformer
 from ..units import Units
 from . import _distributions as distributions
 from ._checklist import checks_in_sample
 from ._checks import check_labels, check_numbers, check_task, read_targets
 from ._distributions import Draw, UnionRisk
-from ._guards import note_order, refuse_weights
+from ._groups import count_groups, group_equal_rows, one_of_each
+from ._guards import note_order, note_repeats_in_sample, refuse_weights
 from ._issue import ISSUER, Certified, warn_notes
 from ._models import core_of, replace_mixture
 from ._reading import check_population, shorten
@@ -131,8 +133,12 @@ def audit_in_sample(
         f" {random_state}"
     )
     checklist = checks_in_sample(_has_points(mixture))
+    advice = "they are not independent draws: keep one of each, and fit again"
+    note = note_repeats_in_sample(group_equal_rows(X, column_or_1d(y)), advice)
+    notes = () if note is None else (note,)
+    warn_notes(notes, stacklevel=2)
     return Certificate(
-        statements, delta, True, mixture.hash, protocol, random_state, (), ISSUER, checklist
+        statements, delta, True, mixture.hash, protocol, random_state, notes, ISSUER, checklist
     )
 
 
@@ -255,8 +261,13 @@ def certify_in_sample(
     refuse_weights(sample_weight)
     delta, _, random_state = check_numbers(delta, 0.9, random_state)
     population = check_population(population)
+    X = from_arrow(X)
     _check_estimator(estimator, X, reference)
     y = read_targets(X, y)
+    together = group_equal_rows(X, y)
+    if count_groups(together) < len(y):
+        used = np.sort(one_of_each(together, random_state))
+        X, y = _safe_indexing(X, used), y[used]
     units, rest = _set_aside(estimator, X, y, reference, random_state)
     X1, y1 = _safe_indexing(X, rest), y[rest]
     model = clone(estimator).set_params(standardize=units, **_linear(estimator)).fit(X1, y1)
@@ -275,7 +286,8 @@ def certify_in_sample(
         f"in-sample on {len(best.risk.rows)} rows ({len(y) - len(rest)} set aside for units, seed"
         f" {random_state}), {best.centers} centers"
     )
-    notes = tuple(shorten(note) for note in (note_order(X, codes),) if note)
+    every = note_order(X, codes), note_repeats_in_sample(together, "one of each was used")
+    notes = tuple(shorten(note) for note in every if note)
     certificate = Certificate(
         statements,
         delta,
@@ -324,7 +336,14 @@ def _check_estimator(estimator: Any, X: Any, reference: float) -> None:
             "Use audit_in_sample." if isinstance(estimator, Mixture) else "Use certify.",
         )
     check_task(estimator)
-    if _parameters(estimator).get("local_models") == "additive":
+    models = _parameters(estimator).get("local_models", "auto")
+    if is_transformer(models):
+        raise CertificateError(
+            f"local_models={type(models).__name__} is fitted to the rows used for fitting, and"
+            " in-sample the prior must not depend on them.",
+            "Use local_models='linear', or certify, which seals rows.",
+        )
+    if models == "additive":
         raise CertificateError(
             "local_models='additive' takes the knots of its curves from the rows used for fitting,"
             " and in-sample the prior must not depend on them.",
@@ -340,6 +359,12 @@ def _check_estimator(estimator: Any, X: Any, reference: float) -> None:
         raise CertificateError(
             "X has columns of text, whose levels would be taken from the rows used for fitting.",
             "Encode them by levels that are known beforehand, or use certify, which splits.",
+        )
+    if any(np.isnan(floats_of(column)).any() for column in columns_of(X)):
+        raise CertificateError(
+            "X has missing values, and what stands in for them would be taken from the rows used"
+            " for fitting.",
+            "Impute them beforehand by values from elsewhere, or use certify, which seals rows.",
         )
     if not 0 <= reference < 1:
         raise InputError(

@@ -31,10 +31,21 @@ from .._typing import Array, Booleans
 from ..bounds import betting, betting_reduction, is_below
 from ..checks import check_exposure
 from ..errors import CertificateError, InputError, InputTypeError
+from ..frames import from_arrow
 from ..mixture import Mixture, mixture_of
 from ..targets import Rate
-from ._certify import DEFAULT_SEALED, split
+from ._certify import DEFAULT_SEALED
+from ._groups import (
+    check_groups,
+    count_groups,
+    describe_counted,
+    describe_split,
+    draw,
+    group_equal_rows,
+    one_of_each,
+)
 from ._guards import refuse_training_rows
+from ._words import round_interval, round_number
 
 __all__ = ["RateCertificate", "RateStatement", "audit_rates", "certify_rates", "ratio_interval"]
 
@@ -95,8 +106,8 @@ class RateStatement:
             f" {self.ratio:.3f} in {self.n_rows} rows."
         )
         if self.poisson is not None:
-            text += f" If claims are Poisson: {_interval(self.poisson)}."
-        text += f" Without that assumption: {_interval(self.free)}."
+            text += f" If claims are Poisson: {round_interval(*self.poisson)}."
+        text += f" Without that assumption: {round_interval(*self.free)}."
         if self.dispersion is not None:
             text += f" Dispersion {self.dispersion:.2f}."
         return text
@@ -169,6 +180,13 @@ class RateCertificate:
             " rows of a region. Claims in clusters (a dispersion above 1) make them too narrow.",
         )
 
+    def describe_reduction(self, name: str) -> str:
+        """What is certified of the deviance beside that of "the mean rate" or "one GLM"."""
+        bound, _ = self.reductions[name]
+        if bound is None or bound <= 0:
+            return f"is not shown to be smaller than that of {name}"
+        return f"is at least {round_number(100 * bound, False)} % smaller than that of {name}"
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
         return {**asdict(self), "assumptions": list(self.assumptions), "text": str(self)}
@@ -203,22 +221,12 @@ class RateCertificate:
         lines += [f"- {one}" for one in self.ratios]
         lines.append(
             f"- The mean deviance of a row, counted up to {self.clip:g}, is at most"
-            f" {self.deviance:.4g} (seen: {self.observed_deviance:.4g})."
+            f" {round_number(self.deviance, True, 4)} (seen: {self.observed_deviance:.4g})."
         )
-        for name, (bound, seen) in self.reductions.items():
-            least = "nothing is certified" if bound is None else f"at least {100 * bound:.2g} %"
-            lines.append(
-                f"- It is smaller than that of {name} by {least} (seen: {100 * seen:.2g} %)."
-            )
+        for name, (_, seen) in self.reductions.items():
+            lines.append(f"- It {self.describe_reduction(name)} (seen: {100 * seen:.2g} %).")
         lines += ["Assumed:", *(f"- {text}" for text in self.assumptions)]
         return "\n".join([*lines, f"Model {self.model[:16]}, {self.protocol}."])
-
-
-def _interval(ends: tuple[float, float]) -> str:
-    low, high = ends
-    if math.isinf(high):
-        return f"at least {low:.3f}"
-    return f"between {low:.3f} and {high:.3f}"
 
 
 def garwood(actual: float, expected: float, delta: float) -> tuple[float, float]:
@@ -324,6 +332,7 @@ def certify_rates(
     largest: float = _LARGEST,
     clip: float = _CLIP,
     random_state: int = 0,
+    groups: Any = None,
 ) -> tuple[Any, RateCertificate]:
     """Fit a model of rates to some of the rows, and certify it on the others.
 
@@ -343,6 +352,8 @@ def certify_rates(
         Claims, and deviance, of one row that are counted; chosen without these rows.
     random_state : int, default=0
         Of the split and of the order of the bets.
+    groups : array of (n_rows,), default=None
+        Of which rows belong together, as in `certify`.
 
     Returns
     -------
@@ -362,8 +373,11 @@ def certify_rates(
     >>> certificate.n_rows, sorted(certificate.reductions)
     (600, ['one GLM', 'the mean rate'])
     """
+    X = from_arrow(X)
     y, observed = _read(X, y, exposure)
-    first, kept = split(len(y), sealed, random_state)
+    given = groups is not None
+    groups = check_groups(groups, len(y)) if given else group_equal_rows(X, y, observed)
+    first, kept = draw(groups, sealed, random_state)
     model = clone(estimator)
     if not hasattr(model, "fit") or getattr(model, "loss", None) == "squared":
         raise InputTypeError(
@@ -371,19 +385,19 @@ def certify_rates(
             f" {type(estimator).__name__}(loss={getattr(estimator, 'loss', None)!r}).",
             "Use certify for other models.",
         )
-    model.fit(_safe_indexing(X, first), y[first], exposure=observed[first])
+    more = {"groups": groups[first]} if given else {}
+    model.fit(_safe_indexing(X, first), y[first], exposure=observed[first], **more)
     mixture = mixture_of(model)
     target, inputs = _target(mixture), mixture.encode(_safe_indexing(X, first))
     glm = target.simple_model()
     weight = {f"{glm.steps[-1][0]}__sample_weight": observed[first]}
-    glm.fit(inputs, y[first] / observed[first], **weight)
+    whole = mixture.inputs.fill_in
+    glm.fit(whole(inputs), y[first] / observed[first], **weight)
     rest = mixture.encode(_safe_indexing(X, kept), "the sealed rows")
-    rivals = {"one GLM": glm.predict(rest) * observed[kept]}
+    rivals = {"one GLM": glm.predict(whole(rest)) * observed[kept]}
     seen = _look(mixture, rest, y[kept], observed[kept], rivals)
-    protocol = f"split of {len(y)} rows: {len(first)} to fit on, {len(kept)} sealed, seed"
-    return model, _certify(
-        mixture, seen, delta, largest, clip, random_state, f"{protocol} {random_state}"
-    )
+    protocol = f"{describe_split(groups, first, kept)}, seed {random_state}"
+    return model, _certify(mixture, seen, delta, largest, clip, random_state, protocol)
 
 
 def audit_rates(
@@ -396,6 +410,7 @@ def audit_rates(
     largest: float = _LARGEST,
     clip: float = _CLIP,
     random_state: int = 0,
+    groups: Any = None,
 ) -> RateCertificate:
     """Certify a fitted model of rates on rows that were not used for fitting it.
 
@@ -404,6 +419,8 @@ def audit_rates(
     model : fitted LocalMixtureRegressor with a loss of rates, or its mixture
     X, y, exposure : as in `certify_rates`
     delta, largest, clip, random_state : as in `certify_rates`
+    groups : array of (n_rows,), default=None
+        Of which rows belong together: one row of each group is counted, as in `audit`.
 
     Returns
     -------
@@ -424,10 +441,15 @@ def audit_rates(
     mixture = mixture_of(model)
     _target(mixture)
     y, observed = _read(X, y, exposure)
+    given = groups is not None
+    groups = check_groups(groups, len(y)) if given else group_equal_rows(X, y, observed)
     encoded = mixture.encode(X)
     refuse_training_rows(mixture.provenance.fingerprint, encoded, y / observed)
+    if count_groups(groups) < len(y):
+        counted = np.sort(one_of_each(groups, random_state))
+        encoded, y, observed = encoded[counted], y[counted], observed[counted]
     seen = _look(mixture, encoded, y, observed, {})
-    protocol = f"audit on {len(y)} rows that were not used for fitting"
+    protocol = f"audit on {describe_counted(groups)}, not used for fitting"
     return _certify(mixture, seen, delta, largest, clip, random_state, protocol)
 
 

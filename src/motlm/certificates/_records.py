@@ -108,3 +108,4 @@ class Words:
     protocol: str
     notes: tuple[str, ...] = ()
     on_trust: bool = False  # whether that the rows were not used for fitting was not checked
+    grouped: bool = False  # whether they are one row of each of several groups

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import CertificateError
 from ..inputs import HANDLE_UNKNOWN
+from ..missing import MISSING
 from ..overlap import OVERLAPS
 from ._models import core_of, find_mixture, replace_mixture
 from ._statements import Certificate
@@ -103,8 +104,8 @@ def _changed_rule(model: Any, certificate: Certificate) -> str:
     mixture = find_mixture(model)
     if mixture is None:
         return ""
-    for overlap, unknown in product(OVERLAPS.values(), HANDLE_UNKNOWN):
-        before = mixture.follow(overlap, unknown)
+    for overlap, unknown, missing in product(OVERLAPS.values(), HANDLE_UNKNOWN, MISSING):
+        before = mixture.follow(overlap, unknown, missing)
         try:
             verify(replace_mixture(model, before), certificate)
         except CertificateError:
@@ -112,6 +113,7 @@ def _changed_rule(model: Any, certificate: Certificate) -> str:
         rules = {
             "overlap": (before.overlap.name, mixture.overlap.name),
             "handle_unknown": (before.inputs.handle_unknown, mixture.inputs.handle_unknown),
+            "missing": (before.inputs.missing, mixture.inputs.missing),
         }
         return (
             " and ".join(

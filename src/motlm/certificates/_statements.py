@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import CertificateError, MissingPackageError
 from ._checklist import CHECKLIST_TITLE, Check, tick
 from ._reading import check_plain, check_regions, read_certificate, read_statement
-from ._words import confidence, sentence
+from ._words import brief, confidence, remarks, sentence, title
 
 __all__ = ["Certificate", "Ledger", "Statement"]
 
@@ -122,6 +122,26 @@ class Statement:
     def sentence(self) -> str:
         """The statement in plain words, its flags first."""
         return sentence(self)
+
+    @property
+    def brief(self) -> str:
+        """The statement in a shorter sentence, without flags, for the top of a page."""
+        return brief(self)
+
+    @property
+    def title(self) -> str:
+        """What it is about, in a few words: "Error rate"."""
+        return title(self)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The flags in words, such as "Not shown to be better than the majority class"."""
+        return remarks(self)
+
+    @property
+    def is_technical(self) -> bool:
+        """Whether it is about another predictor than the model that `predict` uses."""
+        return self.predictor != "fixed"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it, with the sentence."""

@@ -105,11 +105,19 @@ def _refuse_prior_of_rows(mixture: Mixture) -> None:
             "Fit with standardize=motlm.Units.of_rows(other_rows), or a classifier with"
             " standardize=False in units fixed beforehand, or let certify_in_sample do so.",
         )
-    if mixture.inputs.bends is not None:
+    if mixture.inputs.n_ramps:
+        taken = "is additive: it has taken the knots of its curves"
+        if mixture.inputs.made is not None:
+            taken = f"has local_models={mixture.inputs.kind}, a transformer with what it learned"
         raise CertificateError(
-            "the model is additive: it has taken the knots of its curves from the rows used for"
-            " fitting, so that its prior depends on them.",
+            f"the model {taken} from the rows used for fitting, so that its prior depends on them.",
             "Fit with local_models='linear', or use certify, which seals rows.",
+        )
+    if mixture.inputs.columns.incomplete:
+        raise CertificateError(
+            "the model has taken what stands in for missing values from the rows used for fitting,"
+            " so that its prior depends on them.",
+            "Impute them beforehand by values from elsewhere, or use certify, which seals rows.",
         )
     if not provenance.prior.plain:
         raise CertificateError(

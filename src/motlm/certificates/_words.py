@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CLIPPED",
     "FEW",
+    "GROUPED",
     "HEAVY",
     "INDEPENDENT",
     "LABELS",
@@ -24,10 +26,14 @@ __all__ = [
     "PRIOR_NOT_USED",
     "SEED",
     "VACUOUS",
+    "brief",
     "confidence",
+    "remarks",
+    "round_interval",
     "round_number",
     "round_share",
     "sentence",
+    "title",
     "write_rows",
 ]
 
@@ -37,9 +43,34 @@ FEW = "TOO FEW ROWS"
 NOT_BETTER = "NOT BETTER THAN {}"
 HEAVY = "LARGE ERRORS ARE NOT COUNTED IN FULL"
 
+_REMARKS = {
+    VACUOUS: "Not informative: the limit excludes nothing",
+    FEW: "Too few rows",
+    HEAVY: "Large errors are not counted in full",
+}
+
+# What statements are called, by their names in `spend`
+_TITLES = {
+    "hold-out": "Error rate",
+    "tolerance": "Errors beyond the tolerance",
+    "silent error": "Errors without a contradiction shown",
+    "ambiguity": "Contradictions between local models",
+    "per locality": "Error rate",
+    "gain": "Improvement",
+    "squared error": "Root mean squared error",
+    "explained": "Improvement over the mean (R2)",
+    "interval": "Prediction interval",
+    "any rule": "Error rate of a randomized model",
+    "one draw": "Error rate of one model drawn at random",
+}
+
 # Assumptions
 INDEPENDENT = (
     "The rows are independent draws from one population, and so are the cases of the statements."
+)
+GROUPED = (
+    "Rows that belong together are one group, and groups are independent draws from one population;"
+    " the cases of the statements are one row each of further groups."
 )
 NOT_USED = (
     "These rows were not used to choose the model, its settings, its columns or its points of"
@@ -89,6 +120,14 @@ def round_share(value: float, up: bool) -> str:
     return f"{safe:.{decimals}f} %"
 
 
+def round_interval(low: float, high: float) -> str:
+    """Both ends with three decimals, the lower rounded down and the upper up."""
+    first = f"{floor(1000 * low + 1e-7) / 1000:.3f}"
+    if not isfinite(high):
+        return f"at least {first}"
+    return f"between {first} and {ceil(1000 * high - 1e-7) / 1000:.3f}"
+
+
 def confidence(delta: float) -> str:
     """1 - delta in percent, rounded down."""
     percent = 100.0 * (1.0 - delta)
@@ -105,7 +144,8 @@ def write_rows(n_rows: int, rows: str) -> str:
 
 def sentence(one: Statement) -> str:
     """The statement in plain words, its flags first."""
-    flags = "".join(f"{flag}: " for flag in one.flags)
+    end = ":" if one.value is None else "."
+    flags = "".join(f"{text}{end} " for text in remarks(one))
     if one.value is None:
         return flags + _without_value(one)
     if one.details.get("marginal"):
@@ -113,6 +153,47 @@ def sentence(one: Statement) -> str:
     if one.code not in _WORDS:
         raise InputError(f"no words for statement {one.code!r}.")
     return flags + _opening(one) + _WORDS[one.code](one)
+
+
+def brief(one: Statement) -> str:
+    """Of the error rate of a model, a shorter sentence, without flags; of other statements the same
+    without them.
+    """
+    if one.code not in ("C1", "R1") or one.value is None:
+        return sentence(replace(one, flags=()))
+    beside = ""
+    if one.baseline is not None:
+        beside = (
+            f"; {one.baseline_name} {one.loss} on {round_share(one.baseline, False)} of the"
+            f" {write_rows(one.n_rows, one.rows)}"
+        )
+    return (
+        f"This model {one.loss} on at most {_value(one)} of {one.population}, with"
+        f" {confidence(one.delta)} confidence{beside}."
+    )
+
+
+def remarks(one: Statement) -> tuple[str, ...]:
+    """The flags in words."""
+    return tuple(_remark(one, flag) for flag in one.flags)
+
+
+def _remark(one: Statement, flag: str) -> str:
+    if one.name == "explained" and flag == VACUOUS:  # without a limit on the improvement
+        flag = NOT_BETTER.format("THE MEAN TARGET")
+    if flag in _REMARKS:
+        return _REMARKS[flag]
+    name = one.baseline_name or flag.removeprefix(NOT_BETTER.format("")).lower()
+    return f"Not shown to be better than {name}"
+
+
+def title(one: Statement) -> str:
+    """What a statement is about, in a few words."""
+    text = _TITLES.get(one.name, one.name)
+    if one.name == "gain":
+        return f"{text} over {one.baseline_name}"
+    several = one.region and one.details.get("regions", 0.0) > 1
+    return f"{text} {one.region}" if several else text
 
 
 def _opening(one: Statement) -> str:

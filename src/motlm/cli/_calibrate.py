@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from .._typing import AnyArray, Array, Integers
 from ..estimators import LocalMixture
 
-__all__ = ["calibrate", "probabilities"]
+__all__ = ["calibrate", "calibrated", "probabilities"]
 
 _FEWEST = 20  # rows of each of two classes; of several, in all: their likelihood is smoothed
 _PENALTY = 1e-6  # half of it times the square of each number, as in LogisticRegression(C=1e6)
@@ -77,6 +77,14 @@ def probabilities(model: LocalMixture, X: Any, calibration: tuple[float, ...] | 
         odds = slope * margin[:, 1] + intercept[0]
         return np.column_stack([expit(-odds), expit(odds)])
     return np.asarray(softmax(slope * margin + np.array(intercept), axis=1))
+
+
+def calibrated(model: LocalMixture, X: Any) -> Array | None:
+    """Probabilities by the calibration that the model carries; None where it has none."""
+    notes = getattr(model, "table_", None)
+    if notes is None or notes.calibration is None:
+        return None
+    return probabilities(model, X, notes.calibration)
 
 
 def _margins(model: Any, X: Any) -> Array:

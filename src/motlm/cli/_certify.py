@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..certificates import audit, audit_rates
-from ..errors import UnknownCategoryWarning
 from ..estimators import LocalMixture
+from ..tables import amount
 from ..targets import Rate
-from ._errors import CommandError, ignore_warnings, show, show_message
-from ._models import exposure_for, load_model, open_source, outcomes_for, rows_for, source_rows
+from ._columns import column_of
+from ._errors import NOTED, CommandError, ignore_warnings, show, show_message
+from ._models import (
+    exposure_for,
+    load_model,
+    open_source,
+    outcomes_for,
+    rows_for,
+    source_rows,
+    tolerance_for,
+)
 from ._options import (
     data_argument,
     delta_option,
     exposure_option,
     force_option,
+    header_option,
     json_option,
     model_argument,
     population_option,
     target_option,
+    tolerance_option,
 )
 from ._output import echo_json
 
@@ -37,8 +48,11 @@ class _Options:
 
     model_path: Path
     data: Path
+    header: bool | None
     target: str | None
     exposure: str | None
+    group: str | None
+    tolerance: float | None
     delta: float
     population: str
     save: bool
@@ -49,8 +63,13 @@ class _Options:
 @click.command(short_help="Certify a model on new rows.")
 @model_argument
 @data_argument
+@header_option
 @target_option
 @exposure_option
+@click.option(
+    "--group", help="Column that tells which rows belong together; one row of each is counted."
+)
+@tolerance_option
 @delta_option
 @population_option
 @click.option("--save", is_flag=True, help="Put the certificate into the model file.")
@@ -71,20 +90,35 @@ def certify(**given: Any) -> None:
     rates = isinstance(model.mixture_.target, Rate)
     if rates and options.save:
         raise CommandError("model files do not hold certificates of rates; leave --save out.")
-    source = open_source(options.data)
+    source = open_source(options.data, options.header)
     text = source_rows(source)
-    y, _ = outcomes_for(model, text, options.target)
+    known = outcomes_for(model, text, options.target)
+    text, y = known.text, known.y
     X, _ = rows_for(model, text, source.name)
     exposure = exposure_for(model, text, options.exposure)
+    groups = None
+    if options.group is not None:
+        groups = column_of(text, options.group, "--group").astype(str).str.strip().to_numpy()
     with ignore_warnings(*_unknown_categories(model, X)):  # rows_for has noted them
         if rates:
-            found = audit_rates(model, X, y, exposure=exposure, delta=options.delta)
+            found = audit_rates(model, X, y, exposure=exposure, delta=options.delta, groups=groups)
             if options.as_json:
-                echo_json(found.to_dict())
+                echo_json({"rows_without_target": known.n_without, **found.to_dict()})
             else:
                 show(str(found))
             return
-        certificate = audit(model, X, y, delta=options.delta, population=options.population)
+        certificate = audit(
+            model,
+            X,
+            y,
+            delta=options.delta,
+            population=options.population,
+            tolerance=tolerance_for(model, options.tolerance),
+            groups=groups,
+        )
+    if known.n_without:  # the JSON of a certificate has no place for it but its notes
+        left_out = f"{amount(known.n_without, 'row')} of the table without an outcome left out."
+        certificate = replace(certificate, notes=(*certificate.notes, left_out))
     if options.save:
         model.certificate_ = certificate
         model.save(options.model_path)
@@ -96,9 +130,12 @@ def certify(**given: Any) -> None:
 
 
 def _unknown_categories(model: LocalMixture, X: Any) -> list[str]:
-    """What the library has to say about categories that the model does not know."""
+    """What the library has to say about categories that the model does not know, and values that
+    were never missing in fit.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UnknownCategoryWarning)
+        for kind in NOTED:
+            warnings.simplefilter("always", kind)
         model.mixture_.encode(X)
-    return [one.message.text for one in caught if isinstance(one.message, UnknownCategoryWarning)]
+    return [one.message.text for one in caught if isinstance(one.message, NOTED)]

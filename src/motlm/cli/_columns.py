@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import poisson
 
 from .._typing import AnyArray, Booleans
+from ..frames import POOLED
 from ..inputs import Columns
 from ._dialect import DECIMAL_COMMA
 from ._errors import TableError
@@ -20,7 +23,9 @@ __all__ = [
     "RowsRead",
     "column_of",
     "describe_columns",
+    "find_identifiers",
     "infer_types",
+    "is_identifier",
     "is_missing",
     "numbers_of",
     "read_rows",
@@ -45,6 +50,9 @@ MISSING = (
 LARGEST = 1e100  # the largest number: squares, and sums of them, must be finite
 _CODE = re.compile(r"^[+-]?0\d")  # 007 is a code, not a number
 _TRUTH = {"true": "1", "false": "0"}
+_FEW = 30  # rows, of which nothing is said
+_CHANCE = 1e-6  # probability of taking a measurement for an identifier
+_LONG = 1e7  # the least number of eight digits
 _SHOWN = 40  # characters of a value in a message
 
 
@@ -120,12 +128,40 @@ def _description(column: pd.Series) -> str:
 def _remark(column: pd.Series) -> str:
     if column.nunique() == 1:
         return " (always the same: ignored)"
-    increasing = column.dtype == float and column.is_monotonic_increasing and column.is_unique
-    if increasing and len(column) > 20:
+    if _looks_like_one(column):
         return (
-            " (all different and increasing: if it numbers the rows, name it in --id or --drop it)"
+            f" (LOOKS LIKE AN IDENTIFIER: {column.nunique()} different values in {len(column)}"
+            " rows; if it numbers or names the rows, leave it out with --id or --drop)"
         )
     return ""
+
+
+def find_identifiers(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Columns of numbers that look like identifiers."""
+    return tuple(str(name) for name in frame.columns if _looks_like_one(frame[name].dropna()))
+
+
+def _looks_like_one(column: pd.Series) -> bool:
+    return column.dtype == float and column.nunique() > 1 and is_identifier(column)
+
+
+def is_identifier(column: pd.Series) -> bool:
+    """Whether whole numbers look like numbers of rows or codes, and not like a measurement.
+
+    They are more different than independent draws would be: of m draws from R numbers at least
+    m (m - 1) / 2R pairs are equal on average, whatever the distribution. Or they are all different
+    and long, with the same number of digits, as account numbers are.
+    """
+    values = column.to_numpy(dtype=float)
+    if not np.array_equal(values, np.rint(values)) or len(values) < _FEW:
+        return False
+    counts = np.unique(values, return_counts=True)[1].astype(float)
+    equal, m = float((counts * (counts - 1.0)).sum() / 2.0), len(values)
+    expected = m * (m - 1.0) / 2.0 / float(np.ptp(values) + 1.0)
+    if poisson.cdf(equal, expected) < _CHANCE:
+        return True
+    low, high = float(values.min()), float(values.max())
+    return equal == 0 and low >= _LONG and np.floor(np.log10(low)) == np.floor(np.log10(high))
 
 
 # -- rows for a model ------------------------------------------------------------------------------
@@ -143,9 +179,17 @@ class RowsRead:
 
 
 def read_rows(
-    columns: Columns, text: pd.DataFrame, refuse_unknown: bool, fill: Mapping[str, float | str]
+    columns: Columns,
+    text: pd.DataFrame,
+    refuse_unknown: bool,
+    fill: Mapping[str, float | str],
+    pooled: Mapping[str, Sequence[str]],
+    allowed: Mapping[str, str] = MappingProxyType({}),
 ) -> RowsRead:
-    """Read text by the columns of a model; `fill` has the values that replace missing ones."""
+    """Read text by the columns of a model; `fill` has the values that replace missing ones,
+    `pooled` the levels that are read as one, and `allowed` a note, or "", for columns in which
+    values may be missing.
+    """
     reasons, notes, made = [], [], {}
     for name, levels in zip(columns.names, columns.levels, strict=True):
         values = text[name].astype(str).str.strip()
@@ -153,12 +197,18 @@ def read_rows(
         if name in fill:
             notes.append(_replacements(name, missing, fill[name]))
             values, missing = values.where(~missing, str(fill[name])), np.zeros_like(missing)
-        reasons.append(np.where(missing, f"no value in column {name!r}", "").astype(object))
+        if name in allowed:
+            notes.append(np.where(missing, allowed[name], "").astype(object))
+        else:
+            reasons.append(np.where(missing, f"no value in column {name!r}", "").astype(object))
         if levels is None:
             made[name], reason = _read_numbers(name, values, missing)
             reasons.append(reason)
         else:
+            values = values.where(~values.isin(pooled.get(name, ())), POOLED)
             made[name], unknown = _read_categories(name, levels, values, missing, refuse_unknown)
+            if name in allowed:
+                made[name][missing] = None
             (reasons if refuse_unknown else notes).append(unknown)
     rows = pd.DataFrame(made, columns=list(columns.names))
     return RowsRead(rows, _join(reasons, len(text)), _join(notes, len(text)))
@@ -171,7 +221,7 @@ def _replacements(name: str, missing: Booleans, value: float | str) -> AnyArray:
 
 
 def _read_numbers(name: str, values: pd.Series, missing: Booleans) -> tuple[AnyArray, AnyArray]:
-    """Numbers, 0 where there is none, and what is wrong."""
+    """Numbers, nan where they are missing, 0 where there is none, and what is wrong."""
     numbers, texts = numbers_of(values).to_numpy(dtype=float), values.to_numpy(dtype=object)
     sound = np.abs(numbers) <= LARGEST
 
@@ -179,7 +229,7 @@ def _read_numbers(name: str, values: pd.Series, missing: Booleans) -> tuple[AnyA
         wrong = "is not a number" if np.isnan(numbers[i]) else f"is larger than {LARGEST:g}"
         return f"column {name!r}: {texts[i][:_SHOWN]!r} {wrong}"
 
-    return np.where(sound, numbers, 0.0), _texts_where(~sound & ~missing, reason)
+    return np.where(sound | missing, numbers, 0.0), _texts_where(~sound & ~missing, reason)
 
 
 def _read_categories(
@@ -189,6 +239,7 @@ def _read_categories(
     the first level where there is no answer.
     """
     texts = values.to_numpy(dtype=object)
+    levels = [level for level in levels if level is not None] or [""]
     truth = all(isinstance(level, bool) for level in levels)
     known = {str(level).casefold() if truth else str(level): level for level in levels}
     keys = [text.casefold() if truth else text for text in texts]

@@ -6,6 +6,7 @@ import click
 
 from .._version import __version__
 from ._certify import certify
+from ._compare import compare
 from ._datasets import datasets
 from ._demo import demo
 from ._evaluate import evaluate
@@ -31,8 +32,9 @@ def motlm() -> None:
     motlm predict model.json new.csv -o out.csv
     motlm explain model.json new.csv --row 17
     motlm evaluate model.json later.csv
+    motlm compare credit.csv --target default
     """
 
 
-for _command in (fit, predict, explain, evaluate, report, certify, demo, datasets):
+for _command in (fit, predict, explain, evaluate, compare, report, certify, demo, datasets):
     motlm.add_command(_command)

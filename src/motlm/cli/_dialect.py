@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +15,16 @@ from typing import IO, TextIO
 
 from ._errors import TableError
 
-__all__ = ["DECIMAL_COMMA", "LONGEST_LINE", "Dialect", "detect", "open_rows", "refuse_duplicates"]
+__all__ = [
+    "DECIMAL_COMMA",
+    "LONGEST_LINE",
+    "Dialect",
+    "detect",
+    "number_columns",
+    "open_rows",
+    "refuse_data",
+    "refuse_duplicates",
+]
 
 DECIMAL_COMMA = re.compile(r"^[+-]?\d+,\d+([eE][+-]?\d+)?$")
 LONGEST_LINE = 2**24  # characters; a longer line is not one of a table, and would fill the memory
@@ -35,15 +45,19 @@ class Dialect:
     encoding: str
     names: tuple[str, ...]
     decimal_commas: bool
+    header: bool = True  # whether the first row has the names
 
     @property
     def description(self) -> str:
         commas = ", decimal commas" if self.decimal_commas else ""
-        return f"{_DELIMITERS[self.delimiter]}-separated, {self.encoding}{commas}"
+        header = "" if self.header else ", no header"
+        return f"{_DELIMITERS[self.delimiter]}-separated, {self.encoding}{commas}{header}"
 
 
-def detect(path: Path, name: str) -> Dialect:
-    """The dialect of a file; `name` is what messages call it."""
+def detect(path: Path, name: str, header: bool | None = None) -> Dialect:
+    """The dialect of a file; `name` is what messages call it, `header` whether the first row has
+    the names of the columns: None if it has unless it looks like data, which is an error.
+    """
     with path.open("rb") as stream:
         sample = stream.read(_SAMPLE)
         _refuse_other_formats(sample, name)
@@ -57,20 +71,24 @@ def detect(path: Path, name: str) -> Dialect:
         raise TableError(f"{name} is empty; {_NEEDED}")
     with _csv_errors(name):
         delimiter = _delimiter_of(first)
-        commas = any(
-            DECIMAL_COMMA.match(cell.strip()) for row in _parse(first, delimiter) for cell in row
-        )
+        rows = [[cell.strip() for cell in row] for row in _parse(first, delimiter) if any(row)]
+    commas = any(DECIMAL_COMMA.match(cell) for row in rows for cell in row)
     with path.open(encoding=encoding, newline="") as text:
         names = _read_header(text, delimiter, name)
         _refuse_open_quote(names, text.read(1), name)
+    if header is None:
+        refuse_data(names, rows[1:], name)
+    if header is False:
+        names = number_columns(len(names))
     refuse_duplicates(names, name)
-    return Dialect(delimiter, encoding, names, commas)
+    return Dialect(delimiter, encoding, names, commas, header is not False)
 
 
 def open_rows(path: Path, dialect: Dialect, name: str) -> TextIO:
-    """A file behind its header."""
+    """A file behind its header, if it has one."""
     stream = path.open(encoding=dialect.encoding, newline="")
-    _read_header(stream, dialect.delimiter, name)
+    if dialect.header:
+        _read_header(stream, dialect.delimiter, name)
     return stream
 
 
@@ -164,6 +182,8 @@ def _parse(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
 
 def _delimiter_of(lines: Sequence[str]) -> str:
     """The delimiter that gives the most cells, in rows of one length."""
+    if _has_decimal_commas(lines):
+        return ";"
     best, most = ",", 0
     for delimiter in _DELIMITERS:
         rows = [row for row in _parse(lines, delimiter) if row]
@@ -172,6 +192,64 @@ def _delimiter_of(lines: Sequence[str]) -> str:
         if width > 1 and alike * width > most and alike >= 0.8 * len(rows):
             best, most = delimiter, alike * width
     return best
+
+
+def _has_decimal_commas(lines: Sequence[str]) -> bool:
+    """Whether cells between semicolons are equally many in all rows, and commas are decimal."""
+    rows = [[cell.strip() for cell in row] for row in _parse(lines, ";") if row]
+    commas = [cell for row in rows for cell in row if "," in cell]
+    alike = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+    return alike and bool(commas) and all(DECIMAL_COMMA.match(cell) for cell in commas)
+
+
+# -- whether there is a header ---------------------------------------------------------------------
+
+
+def number_columns(count: int) -> tuple[str, ...]:
+    """Names of columns that have none: c1, c2 and so on."""
+    return tuple(f"c{j + 1}" for j in range(count))
+
+
+def refuse_data(names: Sequence[str], rows: Sequence[Sequence[str]], where: str) -> None:
+    """Raise if the row of names looks like one of data."""
+    if not _looks_like_data(names, rows):
+        return
+    shown = ", ".join(map(repr, names[:4])) + (", .." if len(names) > 4 else "")
+    raise TableError(
+        f"{where}: the first row looks like data ({shown}); use --no-header if it is (the columns"
+        " are then c1, c2, ..), or --header if it has the names of the columns."
+    )
+
+
+def _looks_like_data(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row has numbers alone, or values that occur again below, or numbers with
+    decimals above numbers. A text above numbers is a name, and so are 0, 1, 2, ...
+    """
+    numbers, found = [_number_in(name) for name in names], False
+    if len(names) > 1 and numbers in ([*range(len(names))], [*range(1, len(names) + 1)]):
+        return False
+    for j, (name, number) in enumerate(zip(names, numbers, strict=True)):
+        below = [row[j] for row in rows if j < len(row) and row[j]]
+        of_numbers = bool(below) and all(_number_in(value) is not None for value in below)
+        if name and number is None and of_numbers:
+            return False
+        if number is None:
+            found = found or (bool(name) and name in below)
+        else:
+            found = found or (of_numbers and not number.is_integer())
+    named = [number for name, number in zip(names, numbers, strict=True) if name]
+    return found or (bool(named) and None not in named)
+
+
+def _number_in(text: str) -> float | None:
+    """The finite number that a text is, or None."""
+    if DECIMAL_COMMA.match(text):
+        text = text.replace(",", ".")
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def refuse_duplicates(names: Sequence[str], where: str) -> None:

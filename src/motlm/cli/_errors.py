@@ -14,15 +14,18 @@ from ..errors import (
     CertificateWarning,
     EmptyLocalityWarning,
     IdentifierWarning,
+    MissingValueWarning,
     MotlmError,
     MotlmWarning,
     StoppedEarlyWarning,
+    StrayTextWarning,
     TooManyLocalitiesError,
     TrainingRowsError,
     UnknownCategoryWarning,
 )
 
 __all__ = [
+    "NOTED",
     "CommandError",
     "TableError",
     "describe",
@@ -42,6 +45,7 @@ class CommandError(MotlmError):
     """Options, models or output files that a command cannot work with."""
 
 
+NOTED = (UnknownCategoryWarning, MissingValueWarning)  # of which rows have notes
 _LONGEST = 2000  # characters of an error, in which names and values may be of any length
 # Instead of the library's own advice, which is about Python; the first type that fits counts.
 _ADVICE: dict[type[MotlmError | MotlmWarning], str] = {
@@ -116,6 +120,7 @@ def show_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("ignore", StrayTextWarning)  # `fit` refuses such columns, or was told
         warnings.showwarning = show
         try:
             yield
@@ -126,10 +131,11 @@ def show_warnings() -> Iterator[None]:
 @contextmanager
 def ignore_warnings(*noted: str) -> Iterator[None]:
     """Around predictions for rows of which a note has been printed: the library would warn of
-    unknown categories again, or of what is `noted`.
+    unknown categories and missing values again, or of what is `noted`.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnknownCategoryWarning)
+        for kind in NOTED:
+            warnings.simplefilter("ignore", kind)
         for text in noted:
             warnings.filterwarnings("ignore", re.escape(text), MotlmWarning)
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,29 @@ import pandas as pd
 from ..estimators import LocalMixture
 from ..explanations import Counterfactual, RowExplanation, counterfactual, explain_local
 from ..mixture import Mixture
+from ..tables import amount
 from ..targets import Target
 from ._calibrate import probabilities
 from ._columns import column_of, read_rows
-from ._errors import CommandError, ignore_warnings, show
-from ._models import load_model, notes_of, open_source, rows_for, source_rows
-from ._options import data_argument, json_option, model_argument, parse_names, require_finite
+from ._errors import CommandError, ignore_warnings, show, show_message
+from ._models import (
+    load_model,
+    notes_of,
+    open_source,
+    read_for,
+    rows_for,
+    source_rows,
+    to_input,
+)
+from ._options import (
+    FILE,
+    data_argument,
+    header_option,
+    json_option,
+    model_argument,
+    parse_names,
+    require_finite,
+)
 from ._output import echo_json
 
 __all__ = ["explain"]
@@ -32,16 +50,23 @@ class _Options:
 
     model_path: Path
     data: Path
+    header: bool | None
     row: int | None
     case: str | None
     wanted: str | None
-    fixed: tuple[str, ...]
+    immutable: tuple[str, ...]
+    increasing: tuple[str, ...]
+    decreasing: tuple[str, ...]
+    max_changes: int
+    nearest: Path | None
+    neighbors: int
     as_json: bool
 
 
 @click.command(short_help="Explain the prediction for one row.")
 @model_argument
 @data_argument
+@header_option
 @click.option("--row", type=click.IntRange(0), help="Number of the row, from 0 on.")
 @click.option("--case", help="ID of the row, in the column that fit was given as --id.")
 @click.option(
@@ -49,19 +74,55 @@ class _Options:
     help="For regression: the prediction that is wanted; of three or more classes: the class.",
 )
 @click.option(
+    "--immutable",
     "--fixed",
+    "immutable",
     callback=parse_names,
     metavar="NAMES",
-    default="",
+    multiple=True,
     help="Columns that cannot change, with commas between.",
+)
+@click.option(
+    "--increasing",
+    callback=parse_names,
+    metavar="NAMES",
+    multiple=True,
+    help="Columns of numbers that can only rise, such as an age.",
+)
+@click.option(
+    "--decreasing",
+    callback=parse_names,
+    metavar="NAMES",
+    multiple=True,
+    help="Columns of numbers that can only fall.",
+)
+@click.option(
+    "--max-changes",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="How many columns should change at most.",
+)
+@click.option(
+    "--nearest",
+    type=FILE,
+    metavar="TABLE",
+    help="Table of training rows, of which the nearest with the same model are shown.",
+)
+@click.option(
+    "--neighbors",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="How many of them.",
 )
 @json_option
 def explain(**given: Any) -> None:
-    """Explain the prediction for one row, and show the smallest change that would alter it.
+    """Explain the prediction for one row, and show a change of few columns that would alter it.
 
     \b
-    motlm explain model.json new.csv --row 17 --fixed age,region
-    motlm explain model.json new.csv --case K-1024
+    motlm explain model.json new.csv --row 17 --immutable region --increasing age
+    motlm explain model.json new.csv --case K-1024 --nearest train.csv
     motlm explain iris.json new.csv --row 3 --wanted virginica
     """
     options = _Options(**given)
@@ -69,14 +130,14 @@ def explain(**given: Any) -> None:
         raise CommandError("choose one row: --row 17, or --case with its ID.")
     model = load_model(options.model_path)
     wanted = _wanted(options.wanted, model.mixture_.target)
-    _check_fixed(options, model.mixture_)
-    source = open_source(options.data)
+    _check_names(options, model.mixture_)
+    source = open_source(options.data, options.header)
     text = source_rows(source)
     row = _row_number(options, model, text)
     X, notes = rows_for(model, text.iloc[[row]], source.name)
     with ignore_warnings():
         shares = _shares(model, X)
-        explanation = _calibrate(replace(explain_local(model, X)[0], row=row), shares)
+        explanation = _calibrate(replace(_explain(options, model, X, row), row=row), shares)
         change = _change(options, wanted, model, X, text)
     if options.as_json:
         more = {
@@ -123,23 +184,64 @@ def _calibrate(explanation: RowExplanation, shares: dict[str, float]) -> RowExpl
     return replace(explanation, by_class=parts)
 
 
-def _check_fixed(options: _Options, mixture: Mixture) -> None:
-    names = mixture.inputs.columns.names
-    unknown = [name for name in options.fixed if name not in names]
-    if unknown:
-        raise CommandError(
-            f"--fixed {unknown[0]!r} is not a column of the model; its columns are"
-            f" {', '.join(names[:30])}."
+def _explain(options: _Options, model: LocalMixture, X: Any, row: int) -> RowExplanation:
+    """With the nearest rows of a table, if one is given; those that cannot be read are left out,
+    and the row itself where the table is its own.
+    """
+    if options.nearest is None:
+        return explain_local(model, X)[0]
+    source = open_source(options.nearest, options.header)
+    text = source_rows(source)
+    read = read_for(model, text, source.name)
+    sound = np.flatnonzero(read.reason == "")
+    if len(sound) < len(text):
+        bad = int(np.flatnonzero(read.reason != "")[0])
+        show_message(
+            f"{amount(len(text) - len(sound), 'row')} of {source.name} left out of the nearest; the"
+            f" first is row {bad}: {read.reason[bad]}"
         )
+    if options.nearest.resolve() == options.data.resolve():
+        show_message(f"row {row} itself is left out of the nearest rows of {source.name}")
+        sound = sound[sound != row]
+    if not len(sound):
+        raise CommandError(f"no other row of {source.name} can be read by the model's columns.")
+    rows = to_input(model.mixture_, read.rows.iloc[sound])
+    explanation = explain_local(model, X, X_train=rows, n_neighbors=options.neighbors)[0]
+    named = _cases(model, text)
+    found = (
+        {**one, "row": int(sound[one["row"]]), **named(int(sound[one["row"]]))}
+        for one in explanation.neighbors
+    )
+    return replace(explanation, neighbors=tuple(found))
+
+
+def _cases(model: LocalMixture, text: pd.DataFrame) -> Callable[[int], dict[str, str]]:
+    """The ID of a row, as an entry, where the table has them."""
+    name = notes_of(model).id_column
+    if name is None or name not in text.columns:
+        return lambda row: {}
+    ids = text[name].astype(str).str.strip().tolist()
+    return lambda row: {"case": ids[row]}
+
+
+def _check_names(options: _Options, mixture: Mixture) -> None:
+    names = mixture.inputs.columns.names
+    for option in ("immutable", "increasing", "decreasing"):
+        unknown = [name for name in getattr(options, option) if name not in names]
+        if unknown:
+            raise CommandError(
+                f"--{option} {unknown[0]!r} is not a column of the model; its columns are"
+                f" {', '.join(names[:30])}."
+            )
 
 
 def _row_number(options: _Options, model: LocalMixture, text: pd.DataFrame) -> int:
     if options.row is None:
         return _row_of_case(str(options.case), notes_of(model).id_column, text)
     if options.row >= len(text):
+        numbers = f"numbered from 0 to {len(text) - 1}" if len(text) > 1 else "number 0"
         raise CommandError(
-            f"there is no row {options.row}: the table has {len(text)} rows, numbered from 0 to"
-            f" {len(text) - 1}."
+            f"there is no row {options.row}: the table has {amount(len(text), 'row')}, {numbers}."
         )
     return options.row
 
@@ -174,17 +276,28 @@ def _line(shares: dict[str, float]) -> str:
 def _change(
     options: _Options, wanted: Any, model: LocalMixture, X: Any, text: pd.DataFrame
 ) -> Counterfactual | None:
-    """The smallest change; of regression, if a prediction is wanted."""
+    """A change of few columns; of regression, if a prediction is wanted."""
     if model.mixture_.target.classes is None and wanted is None:
         return None
-    whole = _whole_numbers(model.mixture_, text)
-    return counterfactual(model, X, target=wanted, fixed=options.fixed, integer=whole)
+    whole = None  # as in the training rows
+    if model.mixture_.provenance.summary is None:
+        whole = _whole_numbers(model.mixture_, text)
+    return counterfactual(
+        model,
+        X,
+        target=wanted,
+        max_changes=options.max_changes,
+        immutable=options.immutable,
+        increasing=options.increasing,
+        decreasing=options.decreasing,
+        integer=whole,
+    )
 
 
 def _whole_numbers(mixture: Mixture, text: pd.DataFrame) -> list[str]:
-    """Columns that hold only whole numbers in this table."""
+    """Columns that hold only whole numbers in this table, for a model from an older file."""
     columns = mixture.inputs.columns
-    read = read_rows(columns, text, False, {})
+    read = read_rows(columns, text, False, {}, {})
     sound = read.rows[read.reason == ""]
     numeric = [
         name for name, levels in zip(columns.names, columns.levels, strict=True) if levels is None

@@ -15,8 +15,13 @@ from .._typing import AnyArray, Array
 from ..certificates import DEFAULT_SEALED, Certificate, audit_rates, certify
 from ..estimators import LocalMixture
 from ..explanations import explain_global
-from ..inputs import Columns, TableNotes
-from ._calibrate import calibrate
+from ..groups import GroupEvaluation
+from ..inputs import TableNotes
+from ..preprocessing import PoolRareLevels
+from ..tables import amount
+from ._by import by_options, group_rows, read_positive
+from ._calibrate import calibrate, calibrated
+from ._cards import card_of, card_options, reference_of
 from ._columns import column_of, read_rows, refuse_missing_columns
 from ._errors import CommandError, TableError, ignore_warnings, show, show_message
 from ._localities import LocalityOptions, Widths, locality_options
@@ -25,6 +30,7 @@ from ._options import (
     FILE,
     delta_option,
     force_option,
+    header_option,
     json_option,
     parse_duration,
     parse_names,
@@ -32,24 +38,26 @@ from ._options import (
     population_option,
     require_finite,
     require_jobs,
+    tolerance_option,
 )
 from ._output import check_outputs, echo_json, require_report
 from ._predict import WRITTEN
 from ._prepare import Prepared, Roles, Rules, prepare
 from ._summary import summarize
 from ._tables import read_text
-from ._task import RATE, TaskOptions, task_options
+from ._task import RATE, REGRESSION, TaskOptions, task_options
 
-__all__ = ["fit"]
+__all__ = ["FitOptions", "check_columns", "fit", "make_estimator"]
 
 _SEEDS = 2**32 - 1  # the largest seed of NumPy's
 
 
 @dataclass(frozen=True)
-class _Options:
+class FitOptions:
     """The options of `motlm fit`."""
 
     data: Path
+    header: bool | None
     target: str
     model_path: Path | None
     report_path: Path | None
@@ -61,6 +69,7 @@ class _Options:
     corrections: str
     centers: str
     local_models: str
+    max_terms: Any
     increasing: tuple[str, ...]
     decreasing: tuple[str, ...]
     full_formulas: bool
@@ -73,12 +82,19 @@ class _Options:
     drop: tuple[str, ...]
     categories: tuple[str, ...]
     id_column: str | None
+    group: str | None
+    min_frequency: int
     missing: str
     sealed: float
     seed: int
     jobs: int
     time_limit: float | None  # seconds
     title: str | None
+    by: tuple[str, ...]
+    positive: str | None
+    owner: str
+    intended_use: str
+    tolerance: float | None
     delta: float
     population: str
     as_json: bool
@@ -88,7 +104,7 @@ class _Options:
     def roles(self) -> Roles:
         ids = () if self.id_column is None else (self.id_column,)
         ignored = (*self.drop, *ids)
-        return Roles(self.target, ignored, self.weights, self.categories, self.exposure)
+        return Roles(self.target, ignored, self.weights, self.categories, self.exposure, self.group)
 
     @property
     def of_task(self) -> TaskOptions:
@@ -105,11 +121,22 @@ class _Options:
             self.local_models,
             self.increasing,
             self.decreasing,
+            self.max_terms,
         )
+
+    def of_errors(self, task: str) -> dict[str, Any]:
+        """What `certify` is told about errors of numbers."""
+        if self.tolerance is None:
+            return {}
+        if task != REGRESSION:
+            raise CommandError(
+                f"--tolerance is for regression, and the task is {task}; leave it out."
+            )
+        return {"tolerance": self.tolerance}
 
     @property
     def rules(self) -> Rules:
-        return Rules(self.missing, self.of_task, self.sealed, self.seed)
+        return Rules(self.missing, self.of_task, self.sealed, self.seed, self.min_frequency)
 
 
 @dataclass(frozen=True)
@@ -136,6 +163,7 @@ class _Fitted:
 
 @click.command(short_help="Fit a model to a table, certify it and save it.")
 @click.argument("data", type=FILE)
+@header_option
 @click.option("--target", required=True, help="Column to predict.")
 @click.option("--model", "model_path", type=FILE, help="Where to write the model (JSON).")
 @click.option("--report", "report_path", type=FILE, help="Where to write the report (HTML).")
@@ -155,23 +183,35 @@ class _Fitted:
     "--drop",
     callback=parse_names,
     metavar="NAMES",
-    default="",
+    multiple=True,
     help="Columns to leave out, with commas between.",
 )
 @click.option(
     "--categories",
     callback=parse_names,
     metavar="NAMES",
-    default="",
+    multiple=True,
     help="Columns of codes: categories even if they look like numbers.",
 )
 @click.option("--id", "id_column", help="Column of row IDs; left out of the model.")
 @click.option(
-    "--missing",
-    type=click.Choice(["error", "drop", "impute"]),
-    default="error",
+    "--group",
+    help="Column that tells which rows belong together, such as a client: all on one side.",
+)
+@click.option(
+    "--min-frequency",
+    type=click.IntRange(1),
+    default=PoolRareLevels().min_frequency,
     show_default=True,
-    help="What to do with missing values.",
+    help="Rows to fit on that a category needs; rarer ones are pooled as 'other'.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["auto", "error", "drop", "impute"]),
+    default="auto",
+    show_default=True,
+    help="What to do with missing values: a median and a term for each column, or a category; an"
+    " error; leave rows out; or replace values before the fit.",
 )
 @click.option(
     "--sealed",
@@ -197,6 +237,9 @@ class _Fitted:
     help="Stop after this time with the best model so far: 60s, 5min.",
 )
 @click.option("--title", help="Title of the report.")
+@by_options
+@card_options
+@tolerance_option
 @delta_option
 @population_option
 @json_option
@@ -210,27 +253,31 @@ def fit(**given: Any) -> None:
     motlm fit policies.csv --target claims --exposure years --model model.json
     motlm fit policies.csv --target claims --exposure years --locality-columns age,power
     """
-    options = _Options(**given)
+    options = FitOptions(**given)
     _check(options)
     options.of_task.check()
     options.of_localities.check(options.points is not None)
-    source = open_source(options.data)
+    source = open_source(options.data, options.header)
     text = source_rows(source)
     show_message(
-        f"{source.name}: {len(text)} rows, {len(text.columns)} columns ({source.description})"
+        f"{source.name}: {amount(len(text), 'row')}, {amount(len(text.columns), 'column')}"
+        f" ({source.description})"
     )
-    _check_columns(options, text)
+    check_columns(options, text)
     prepared = prepare(text, options.roles, options.rules)
     options.of_localities.check_columns(prepared.columns.names)
     for line in prepared.messages:
         show_message(line)
-    fitted = _fit(options, prepared, text)
+    labels = np.unique(prepared.outcome) if prepared.task == "classification" else None
+    read_positive(options.positive, labels)
+    fitted = _fit(options, prepared, text, source.title)
     with ignore_warnings():
-        _save(options, fitted, source.title)
-        _show(options, fitted, prepared)
+        groups = _groups(options, fitted, text.loc[prepared.places[prepared.sealed]])
+        _save(options, fitted, source.title, groups)
+        _show(options, fitted, prepared, groups)
 
 
-def _check(options: _Options) -> None:
+def _check(options: FitOptions) -> None:
     """What can be refused before the table is read."""
     outputs = options.model_path, options.report_path
     check_outputs(outputs, (options.data, options.points), options.force)
@@ -244,7 +291,7 @@ def _check(options: _Options) -> None:
         )
 
 
-def _check_columns(options: _Options, text: pd.DataFrame) -> None:
+def check_columns(options: FitOptions, text: pd.DataFrame) -> None:
     """All columns must have names, and those that options name must be there."""
     if "" in text.columns:
         place = text.columns.tolist().index("") + 1
@@ -254,6 +301,7 @@ def _check_columns(options: _Options, text: pd.DataFrame) -> None:
         )
     named = [(name, "--drop") for name in options.drop]
     named += [(name, "--categories") for name in options.categories]
+    named += [(name, "--by") for name in options.by]
     named += [(name, "--locality-columns") for name in options.locality_columns]
     if options.weights is not None:
         named.append((options.weights, "--weights"))
@@ -261,32 +309,53 @@ def _check_columns(options: _Options, text: pd.DataFrame) -> None:
         named.append((options.exposure, "--exposure"))
     if options.id_column is not None:
         named.append((options.id_column, "--id"))
+    if options.group is not None:
+        named.append((options.group, "--group"))
     for name, option in named:
         column_of(text, name, option)
 
 
-def _fit(options: _Options, prepared: Prepared, text: pd.DataFrame) -> _Fitted:
-    estimator = _estimator(options, prepared)
+def _fit(options: FitOptions, prepared: Prepared, text: pd.DataFrame, source: str) -> _Fitted:
+    estimator = make_estimator(options, prepared)
     X, y, sealed = prepared.rows, prepared.outcome, prepared.sealed
     certificate, calibration = None, None
     if _no_certificate(prepared):
         model = _fit_first(estimator, prepared)
     else:
-        model, certificate = certify(
-            estimator,
-            X,
-            y,
-            delta=options.delta,
-            population=options.population,
-            sealed=options.sealed,
-            random_state=options.seed,
-        )
+        with ignore_warnings(prepared.noted):
+            model, certificate = certify(
+                estimator,
+                X,
+                y,
+                delta=options.delta,
+                population=options.population,
+                sealed=options.sealed,
+                random_state=options.seed,
+                groups=prepared.groups,
+                **options.of_errors(prepared.task),
+            )
         with ignore_warnings():
             calibration = calibrate(model, X.iloc[sealed], y[sealed])
     model.set_params(verbose=0)
     cases = _name_cases(model, options.id_column, prepared, text)
     model.table_ = TableNotes(
-        options.target, options.id_column, prepared.fill, calibration, options.exposure, cases
+        options.target,
+        options.id_column,
+        prepared.fill,
+        calibration,
+        options.exposure,
+        cases,
+        prepared.pooled,
+        card_of(
+            options.owner,
+            options.intended_use,
+            source,
+            options.roles,
+            prepared,
+            len(text),
+            certificate,
+        ),
+        reference_of(model, prepared),
     )
     exposure = None if prepared.exposure is None else prepared.exposure[sealed]
     return _Fitted(model, certificate, X.iloc[sealed], y[sealed], exposure)
@@ -313,20 +382,24 @@ def _no_certificate(prepared: Prepared) -> str:
 def _fit_first(estimator: LocalMixture, prepared: Prepared) -> LocalMixture:
     """Fit to the rows that are not sealed, with weights and exposures."""
     first = prepared.first
-    given = {"sample_weight": prepared.weight, "exposure": prepared.exposure}
+    given: dict[str, Any] = {"sample_weight": prepared.weight, "exposure": prepared.exposure}
+    if prepared.grouped:
+        given["groups"] = prepared.groups
     used = {name: values[first] for name, values in given.items() if values is not None}
     model: LocalMixture = estimator.fit(prepared.rows.iloc[first], prepared.outcome[first], **used)
     return model
 
 
-def _estimator(options: _Options, prepared: Prepared) -> LocalMixture:
+def make_estimator(options: FitOptions, prepared: Prepared) -> LocalMixture:
+    """As the options ask for it, for the rows of a table."""
     where: dict[str, Any] = {"n_localities": options.localities}
     if options.points is not None:
-        where = {"points_of_interest": _read_points(options.points, prepared.columns)}
+        where = {"points_of_interest": _read_points(options.points, prepared)}
     return options.of_task.estimator(
         prepared.task,
         **where,
         **options.of_localities.parameters(),
+        missing="auto" if options.missing == "auto" else "error",
         max_time=options.time_limit,
         n_jobs=options.jobs,
         random_state=options.seed,
@@ -334,8 +407,9 @@ def _estimator(options: _Options, prepared: Prepared) -> LocalMixture:
     )
 
 
-def _read_points(path: Path, columns: Columns) -> pd.DataFrame:
-    source = open_source(path)
+def _read_points(path: Path, prepared: Prepared) -> pd.DataFrame:
+    columns = prepared.columns
+    source = open_source(path, None)
     text = read_text(source)
     if not len(text):
         raise TableError(
@@ -343,13 +417,19 @@ def _read_points(path: Path, columns: Columns) -> pd.DataFrame:
             " --points to search for localities."
         )
     refuse_missing_columns(columns, text, source.name)
-    read = read_rows(columns, text, True, {})
+    read = read_rows(columns, text, True, {}, prepared.pooled)
     refuse_unreadable(read, text.index, source.name)
     show_message(f"{len(read.rows)} typical cases from {source.name}")
     return read.rows
 
 
-def _save(options: _Options, fitted: _Fitted, title: str) -> None:
+def _groups(options: FitOptions, fitted: _Fitted, text: pd.DataFrame) -> GroupEvaluation | None:
+    """Of the sealed rows, if they are asked for."""
+    model, X, y = fitted.model, fitted.X, fitted.y
+    return group_rows(model, X, y, text, options.by, options.positive, fitted.exposure)
+
+
+def _save(options: FitOptions, fitted: _Fitted, title: str, groups: GroupEvaluation | None) -> None:
     if options.model_path is not None:
         fitted.model.save(options.model_path)
         show_message(f"model written to {options.model_path}")
@@ -357,7 +437,16 @@ def _save(options: _Options, fitted: _Fitted, title: str) -> None:
         from ..report import render
 
         title = options.title or f"{options.target}, from {title}"
-        render(fitted.model, fitted.X, fitted.outcome, options.report_path, title=title)
+        render(
+            fitted.model,
+            fitted.X,
+            fitted.y,
+            options.report_path,
+            title=title,
+            groups=groups,
+            exposure=fitted.exposure,
+            probabilities=calibrated(fitted.model, fitted.X),
+        )
         show_message(f"report written to {options.report_path}")
     if options.model_path is None and options.report_path is None:
         show_message(
@@ -366,7 +455,9 @@ def _save(options: _Options, fitted: _Fitted, title: str) -> None:
         )
 
 
-def _show(options: _Options, fitted: _Fitted, prepared: Prepared) -> None:
+def _show(
+    options: FitOptions, fitted: _Fitted, prepared: Prepared, groups: GroupEvaluation | None
+) -> None:
     """Print the result."""
     model, score = fitted.model, fitted.score
     explanation = explain_global(model, fitted.X, fitted.outcome)
@@ -376,10 +467,14 @@ def _show(options: _Options, fitted: _Fitted, prepared: Prepared) -> None:
             {
                 "rows": len(prepared.outcome),
                 "held_out": len(fitted.y),
+                "set_aside": prepared.n_aside,
+                "rows_without_target": prepared.n_without_target,
+                "pooled": {name: list(levels) for name, levels in prepared.pooled.items()},
                 name: score,
                 "explanation": explanation.to_dict(),
                 "model": None if options.model_path is None else str(options.model_path),
                 "report": None if options.report_path is None else str(options.report_path),
+                **({} if groups is None else {"groups": groups.to_dict()}),
             }
         )
         return
@@ -400,6 +495,8 @@ def _show(options: _Options, fitted: _Fitted, prepared: Prepared) -> None:
     else:
         show(fitted.certificate.headline.sentence)
         show(_open_checks(fitted.certificate))
+    if groups is not None:
+        show(f"\nthe sealed rows, {groups}")
 
 
 def _open_checks(certificate: Certificate) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ._errors import CommandError
-from ._options import parse_names
+from ._options import parse_names, split_names
 
 __all__ = ["LocalityOptions", "locality_options"]
 
@@ -37,17 +37,26 @@ def locality_options(command: _Command) -> _Command:
         ),
         click.option(
             "--decreasing",
-            callback=_parse_columns,
+            callback=parse_names,
             metavar="NAMES",
             multiple=True,
             help="Columns of numbers in which each model must fall.",
         ),
         click.option(
             "--increasing",
-            callback=_parse_columns,
+            callback=parse_names,
             metavar="NAMES",
             multiple=True,
             help="Columns of numbers in which each model must rise.",
+        ),
+        click.option(
+            "--max-terms",
+            callback=_parse_terms,
+            metavar="NUMBER",
+            help=(
+                "Most terms of a formula: a number, or auto: those are struck out that rows left"
+                " out do not need.  [default: all]"
+            ),
         ),
         click.option(
             "--local-models",
@@ -79,7 +88,7 @@ def locality_options(command: _Command) -> _Command:
         ),
         click.option(
             "--locality-columns",
-            callback=_parse_columns,
+            callback=parse_names,
             metavar="NAMES",
             multiple=True,
             help=(
@@ -115,6 +124,7 @@ class LocalityOptions:
     local_models: str = "auto"
     increasing: tuple[str, ...] = ()
     decreasing: tuple[str, ...] = ()
+    max_terms: int | str | None = None
 
     def check(self, points: bool) -> None:
         """Refuse options that contradict each other; `points` tells whether there are any."""
@@ -167,7 +177,16 @@ class LocalityOptions:
             "local_models": self.local_models,
             "monotonic_cst": dict.fromkeys(self.increasing, 1) | dict.fromkeys(self.decreasing, -1)
             or None,
+            "max_terms": self.max_terms,
         }
+
+
+def _parse_terms(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+    if text is None or text == "auto":
+        return text
+    if not text.isdecimal() or not 0 < int(text) < 1_000_000:
+        raise click.BadParameter(f"{text!r} is neither auto nor a whole number from 1 on.")
+    return int(text)
 
 
 def _parse_features(ctx: click.Context, param: click.Parameter, text: str) -> int | str:
@@ -181,18 +200,11 @@ def _parse_features(ctx: click.Context, param: click.Parameter, text: str) -> in
     return int(text)
 
 
-def _parse_columns(
-    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> tuple[str, ...]:
-    names = (name for text in texts for name in parse_names(ctx, param, text))
-    return tuple(dict.fromkeys(names))
-
-
 def _parse_widths(ctx: click.Context, param: click.Parameter, text: str) -> Widths:
     """A word, numbers, or numbers by column."""
     if text in _WIDTHS:
         return text
-    parts = parse_names(ctx, param, text)
+    parts = split_names(text)
     pairs = [part.rpartition("=") for part in parts]
     names, numbers = [one[0].strip() for one in pairs], [_positive(one[2]) for one in pairs]
     if not parts or None in numbers or len({bool(name) for name in names}) != 1:

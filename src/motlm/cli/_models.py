@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,18 @@ import pandas as pd
 from .._typing import AnyArray, Array
 from ..errors import NotAModelFileError
 from ..estimators import LocalMixture
-from ..inputs import TableNotes
+from ..inputs import Inputs, TableNotes
 from ..loading import load
 from ..mixture import Mixture
-from ..targets import Rate
+from ..tables import amount
+from ..targets import Continuous, Rate
 from ._columns import RowsRead, column_of, read_rows, refuse_missing_columns
 from ._errors import CommandError, TableError, show_message
-from ._prepare import read_exposure, read_outcomes, refuse_rates
+from ._prepare import read_exposure, read_outcomes, refuse_rates, rows_with_target
 from ._tables import Source, open_table, read_text
 
 __all__ = [
+    "Outcomes",
     "exposure_column",
     "exposure_for",
     "load_model",
@@ -33,12 +36,13 @@ __all__ = [
     "rows_for",
     "source_rows",
     "to_input",
+    "tolerance_for",
 ]
 
 
-def open_source(place: Path) -> Source:
+def open_source(place: Path, header: bool | None) -> Source:
     """A table that can be read until the command ends."""
-    return click.get_current_context().with_resource(open_table(place))
+    return click.get_current_context().with_resource(open_table(place, header))
 
 
 def source_rows(source: Source) -> pd.DataFrame:
@@ -51,12 +55,18 @@ def source_rows(source: Source) -> pd.DataFrame:
 
 def load_model(path: Path) -> LocalMixture:
     try:
-        model: LocalMixture = load(path)
+        model = load(path)
     except NotAModelFileError as error:
         raise CommandError(
             f"{path} is not a model file; the model comes first, then the table ({error})"
         ) from error
-    return model
+    if not hasattr(model, "mixture_"):
+        raise CommandError(
+            f"{path} holds a pipeline of scikit-learn, whose tables are prepared by its steps; use"
+            " it in Python: motlm.load, motlm.explanations and motlm.report.render take it."
+        )
+    found: LocalMixture = model
+    return found
 
 
 def notes_of(model: LocalMixture) -> TableNotes:
@@ -79,7 +89,25 @@ def read_for(model: LocalMixture, text: pd.DataFrame, where: str) -> RowsRead:
     """Rows read by the columns of a model."""
     inputs = model.mixture_.inputs
     refuse_missing_columns(inputs.columns, text, where)
-    return read_rows(inputs.columns, text, inputs.handle_unknown == "error", notes_of(model).fill)
+    notes, refuse = notes_of(model), inputs.handle_unknown == "error"
+    return read_rows(inputs.columns, text, refuse, notes.fill, notes.pooled, _allowed(inputs))
+
+
+def _allowed(inputs: Inputs) -> dict[str, str]:
+    """The columns in which values may be missing, and what a note says of such a row."""
+    if inputs.missing == "error":
+        return {}
+    found = {}
+    for group in inputs.groups:
+        j, words = group.columns.start, f"no value in column {group.name!r}, "
+        if group.incomplete:
+            found[group.name] = f"{words}{inputs.stand_in[j]:.6g} stands in"
+        elif None in (group.levels or ()):
+            found[group.name] = ""  # a level like others
+        elif inputs.handle_unknown != "error":
+            average = "" if group.levels is not None else f" {inputs.stand_in[j]:.6g}"
+            found[group.name] = f"{words}taken as the training average{average}"
+    return found
 
 
 def refuse_unreadable(read: RowsRead, index: pd.Index, where: str) -> None:
@@ -97,16 +125,24 @@ def rows_for(model: LocalMixture, text: pd.DataFrame, where: str) -> tuple[Any, 
     noted = np.flatnonzero(read.note != "")
     if len(noted):
         show_message(
-            f"{len(noted)} rows were read with a note; the first is row"
+            f"{amount(len(noted), 'row', 'was', 'were')} read with a note; the first is row"
             f" {int(text.index[noted[0]])}: {read.note[noted[0]]}"
         )
     return to_input(model.mixture_, read.rows), read.note
 
 
-def outcomes_for(
-    model: LocalMixture, text: pd.DataFrame, target: str | None
-) -> tuple[AnyArray, str]:
-    """The outcomes as the model has them, and the name of their column."""
+@dataclass(frozen=True)
+class Outcomes:
+    """The rows of a table that have an outcome."""
+
+    text: pd.DataFrame
+    y: AnyArray  # as the model has them
+    target: str  # the column that they are in
+    n_without: int  # rows of the table without one, which are left out
+
+
+def outcomes_for(model: LocalMixture, text: pd.DataFrame, target: str | None) -> Outcomes:
+    """The rows with an outcome; a line tells how many have none, as in `fit`."""
     if target is None:
         target = notes_of(model).target
         if not target:
@@ -118,11 +154,14 @@ def outcomes_for(
                 f"this needs the true outcomes, and the table has no column {target!r}; name"
                 " theirs with --target."
             )
-    column, known = column_of(text, target, "--target"), model.mixture_.target
+    n_read, (text, lines) = len(text), rows_with_target(text, target)
+    for line in lines:
+        show_message(line)
+    column, known = text[target], model.mixture_.target
     outcome = read_outcomes(column, known.classes)
     if isinstance(known, Rate):
         refuse_rates(column, outcome, known.loss_name)
-    return outcome, target
+    return Outcomes(text, outcome, target, n_read - len(text))
 
 
 def exposure_column(model: LocalMixture, given: str | None) -> str | None:
@@ -143,3 +182,13 @@ def exposure_for(model: LocalMixture, text: pd.DataFrame, given: str | None) -> 
             " with --exposure."
         )
     return read_exposure(column_of(text, name, "--exposure"))
+
+
+def tolerance_for(model: LocalMixture, given: float | None) -> float | None:
+    """The error that is still acceptable: the one given, or that of the fit; None if there is
+    none, or the model does not predict numbers.
+    """
+    if given is not None and not isinstance(model.mixture_.target, Continuous):
+        raise CommandError("--tolerance is for models of numbers; leave it out.")
+    card = notes_of(model).card
+    return card.tolerance if given is None and card is not None else given

@@ -14,6 +14,7 @@ __all__ = [
     "delta_option",
     "exposure_option",
     "force_option",
+    "header_option",
     "json_option",
     "model_argument",
     "parse_duration",
@@ -22,7 +23,9 @@ __all__ = [
     "population_option",
     "require_finite",
     "require_jobs",
+    "split_names",
     "target_option",
+    "tolerance_option",
 ]
 
 FILE = click.Path(path_type=Path)
@@ -46,9 +49,16 @@ def parse_number(ctx: click.Context, param: click.Parameter, text: str) -> int |
     return text if text == "auto" else int(text)
 
 
-def parse_names(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
-    """Names of columns, separated by commas."""
+def split_names(text: str) -> tuple[str, ...]:
+    """What stands between commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def parse_names(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Names of columns, separated by commas or one at a time."""
+    return tuple(dict.fromkeys(name for text in texts for name in split_names(text)))
 
 
 def require_finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -66,6 +76,14 @@ def require_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
 
 model_argument = click.argument("model_path", metavar="MODEL", type=FILE)
 data_argument = click.argument("data", type=FILE)
+header_option = click.option(
+    "--header/--no-header",
+    default=None,
+    help=(
+        "Whether the first row has the names of the columns; without, they are c1, c2 and so on."
+        " By default it has, and one that looks like data is an error."
+    ),
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 force_option = click.option("--force", is_flag=True, help="Replace existing files.")
 target_option = click.option(
@@ -91,4 +109,13 @@ population_option = click.option(
     default="future cases drawn like these",
     show_default=True,
     help="What the certificate calls the cases.",
+)
+tolerance_option = click.option(
+    "--tolerance",
+    type=click.FloatRange(0, min_open=True),
+    callback=require_finite,
+    help=(
+        "Of a number: the error that is still acceptable, in the units of the target."
+        "  [default: that of the fit; there, twice the typical error]"
+    ),
 )

@@ -16,12 +16,20 @@ from .._typing import AnyArray, Array, Booleans
 from ..estimators import LocalMixture
 from ..files import atomic_stream
 from ..limits import WEIGHTS
+from ..tables import amount
 from ._calibrate import probabilities
 from ._columns import column_of, numbers_of
 from ._errors import CommandError, ignore_warnings, show_message
 from ._group import NOT_SCORED
 from ._models import exposure_column, load_model, notes_of, open_source, read_for, to_input
-from ._options import FILE, data_argument, exposure_option, force_option, model_argument
+from ._options import (
+    FILE,
+    data_argument,
+    exposure_option,
+    force_option,
+    header_option,
+    model_argument,
+)
 from ._output import check_outputs, open_standard_output, to_json
 from ._spreadsheets import excel_safe_option, make_safe, refuse_json
 from ._tables import read_chunks
@@ -41,6 +49,7 @@ class _Options:
 
     model_path: Path
     data: Path
+    header: bool | None
     output: Path | None
     id_column: str | None
     exposure: str | None
@@ -52,6 +61,7 @@ class _Options:
 @click.command(short_help="Predict for the rows of a table.")
 @model_argument
 @data_argument
+@header_option
 @click.option("-o", "--output", type=FILE, help="Where to write. Default: standard output.")
 @click.option(
     "--id",
@@ -81,7 +91,7 @@ def predict(**given: Any) -> None:
     refuse_json(options.excel_safe, options.as_json)
     check_outputs([output], (options.model_path, options.data), options.force)
     model = load_model(options.model_path)
-    source = open_source(options.data)
+    source = open_source(options.data, options.header)
     total = not_scored = noted = 0
     target = nullcontext(open_standard_output()) if output is None else atomic_stream(output)
     with target as stream:
@@ -106,9 +116,10 @@ def predict(**given: Any) -> None:
 def _show_counts(output: Path | None, total: int, not_scored: int, noted: int) -> None:
     where = "" if output is None else f" written to {output}"
     failed = f", of which {not_scored} could not be scored: see the column reason"
-    show_message(f"{total} rows{where}{failed if not_scored else ''}")
+    show_message(f"{amount(total, 'row')}{where}{failed if not_scored else ''}")
     if noted:
-        show_message(f"{noted} rows have missing values or unknown categories: see the column note")
+        some = amount(noted, "row", "has", "have")
+        show_message(f"{some} missing values or unknown categories: see the column note")
 
 
 def _id_column(

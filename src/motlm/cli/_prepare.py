@@ -14,13 +14,17 @@ import numpy as np
 import pandas as pd
 
 from .._typing import AnyArray, Array, Booleans, Integers
-from ..certificates import split
+from ..certificates import group_equal_rows, split
+from ..frames import POOLED, is_nearly_numbers
 from ..inputs import Columns
 from ..limits import WEIGHTS
+from ..preprocessing import PoolRareLevels
+from ..tables import amount
 from ._columns import (
     LARGEST,
     column_of,
     describe_columns,
+    find_identifiers,
     infer_types,
     is_missing,
     numbers_of,
@@ -37,6 +41,7 @@ __all__ = [
     "read_exposure",
     "read_outcomes",
     "refuse_rates",
+    "rows_with_target",
 ]
 
 _DATE = re.compile(
@@ -45,7 +50,7 @@ _DATE = re.compile(
 )
 _MANY = 20  # categories that are never too many
 _FEW_ROWS = 10  # of a class, about which there is a remark
-_NEARLY = 0.9  # a column with more numbers than that, but not only numbers, is taken for a mistake
+_NEARLY = 0.9  # share of dates, above which a column is one of dates
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,13 @@ class Roles:
     weights: str | None = None
     categories: tuple[str, ...] = ()  # columns of codes
     exposure: str | None = None
+    group: str | None = None  # that tells which rows belong together
 
     @property
     def others(self) -> tuple[str, ...]:
         """Columns that are not features."""
-        named = [name for name in (self.weights, self.exposure) if name is not None]
+        more = self.weights, self.exposure, self.group
+        named = [name for name in more if name is not None]
         return (self.target, *self.ignored, *named)
 
 
@@ -69,10 +76,11 @@ class Roles:
 class Rules:
     """How a table is read and split."""
 
-    missing: str  # "error", "drop" or "impute"
+    missing: str  # "auto", "error", "drop" or "impute"
     task: TaskOptions
     sealed: float
     seed: int
+    min_frequency: int  # rows that a level needs to stay
 
 
 @dataclass(frozen=True)
@@ -85,50 +93,93 @@ class Prepared:
     weight: Array | None
     exposure: Array | None
     fill: dict[str, float | str]  # the values that replace missing ones
+    pooled: dict[str, tuple[str, ...]]  # levels that are read as one
     first: Integers  # rows to fit on
     sealed: Integers
     task: str
     messages: tuple[str, ...]
     places: Integers  # numbers of the rows in the table
+    groups: Integers  # of rows that belong together, which are on one side
+    grouped: bool  # whether by a column; else equal rows belong together
+    n_without_target: int  # rows of the table that were left out first
+    n_missing: dict[str, int]  # missing values of each column, in the rows of `groups`
+    identifiers: tuple[str, ...]  # columns that look like some
+
+    @property
+    def noted(self) -> str:
+        """How a note of the library begins that `messages` have."""
+        return _repeats(len(self.groups) - int(self.groups.max()) - 1, len(self.groups))
+
+    @property
+    def n_aside(self) -> int:
+        """Rows that are neither fitted on nor sealed."""
+        return len(self.groups) - len(self.first) - len(self.sealed)
 
 
 def prepare(text: pd.DataFrame, roles: Roles, rules: Rules) -> Prepared:
     """Select rows, split them, decide by those to fit on what the columns hold, read them all."""
-    text, messages = _rows_with_target(text, roles.target)
+    n_read = len(text)
+    text, messages = rows_with_target(text, roles.target)
+    n_without_target = n_read - len(text)
     text, features, more = _rows_to_use(text, roles, rules.missing)
     messages += more
-    first, sealed = split(len(text), rules.sealed, rules.seed)
+    groups = _groups_of(text, features, roles)
+    first, sealed = split(len(text), rules.sealed, rules.seed, groups=groups)
+    messages += _set_aside(groups, len(first), len(sealed), roles.group)
     known = infer_types(features.iloc[first], roles.categories)
-    columns = _columns_of(known, roles.categories)
+    _check_columns(known, roles.categories)
+    known, pooled = _pool(known, rules.min_frequency)
+    columns = _columns_of(known)
     fill = _typical_values(known) if rules.missing == "impute" else {}
-    rows = _read_all(columns, features, fill)
+    allowed = dict.fromkeys(columns.names, "") if rules.missing == "auto" else {}
+    rows = _read_all(columns, features, fill, pooled, allowed)
     weight = None if roles.weights is None else _read_weights(text[roles.weights], first)
     exposure = None if roles.exposure is None else read_exposure(text[roles.exposure])
     decision, outcome = _read_target(text[roles.target], first, weight, rules.task)
-    messages += _replacements(features, fill)
+    n_missing = {name: int(is_missing(features[name]).sum()) for name in columns.names}
+    messages += _replacements(n_missing, fill)
+    if rules.missing == "auto":
+        messages += _holes(n_missing, len(features), columns)
     messages += [f"  {line}" for line in describe_columns(known)]
+    messages += _describe_pools(pooled, features, first, rules.min_frequency)
     task = decision.task
     per = "" if exposure is None else f" per {roles.exposure!r}"
     messages.append(f"target {roles.target!r}: {decision.words}")
     if task == CLASSIFICATION:
         messages += _rare_classes(outcome[first])
     messages.append(f"{task} of {roles.target!r}{per} ({rules.task.loss_of(task)} loss)")
-    places = text.index.to_numpy()
     return Prepared(
-        columns, rows, outcome, weight, exposure, fill, first, sealed, task, tuple(messages), places
+        columns,
+        rows,
+        outcome,
+        weight,
+        exposure,
+        fill,
+        pooled,
+        first,
+        sealed,
+        task,
+        tuple(messages),
+        text.index.to_numpy(),
+        groups,
+        roles.group is not None,
+        n_without_target,
+        n_missing,
+        find_identifiers(known),
     )
 
 
 # -- which rows ------------------------------------------------------------------------------------
 
 
-def _rows_with_target(text: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:
+def rows_with_target(text: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:
+    """The rows that have an outcome, and a line about the others."""
     missing = is_missing(column_of(text, target, "--target"))
     if missing.all():
         raise TableError(f"no row has a value of {target!r}.")
     if not missing.any():
         return text, []
-    return text[~missing], [f"{int(missing.sum())} rows without a {target!r} left out"]
+    return text[~missing], [f"{amount(int(missing.sum()), 'row')} without a {target!r} left out"]
 
 
 def _rows_to_use(
@@ -139,48 +190,123 @@ def _rows_to_use(
     if features.shape[1] == 0:
         raise TableError("no column is left to predict from.")
     holes = features.apply(is_missing)
-    if missing == "impute" or not holes.to_numpy().any():
+    if missing in ("auto", "impute") or not holes.to_numpy().any():
         return text, features, []
     complete = ~holes.any(axis=1)
     if missing == "error":
-        where = holes.columns[holes.any()].tolist()
+        where, lacking = holes.columns[holes.any()].tolist(), int((~complete).sum())
         raise TableError(
-            f"{int((~complete).sum())} of {len(features)} rows have missing values, in"
+            f"{lacking} of {amount(len(features), 'row')} {'has' if lacking == 1 else 'have'}"
+            " missing values, in"
             f" {', '.join(map(repr, where[:5]))}{', ..' if len(where) > 5 else ''}. Choose"
-            " --missing drop or --missing impute, or --drop the columns."
+            " --missing auto, drop or impute, or --drop the columns."
         )
     if not complete.any():
         raise TableError("no row without missing values is left.")
-    left_out = f"{int((~complete).sum())} rows with missing values left out"
+    left_out = f"{amount(int((~complete).sum()), 'row')} with missing values left out"
     return text[complete], features[complete], [left_out]
+
+
+def _groups_of(text: pd.DataFrame, features: pd.DataFrame, roles: Roles) -> Integers:
+    """Which rows belong together: by a column, or those that are equal."""
+    if roles.group is None:
+        rest = [roles.target] if roles.exposure is None else [roles.target, roles.exposure]
+        every = [text[name].astype(str).str.strip() for name in (*features.columns, *rest)]
+        return group_equal_rows(pd.concat(every, axis=1))
+    column = text[roles.group].astype(str).str.strip()
+    missing = is_missing(column).to_numpy()
+    if missing.any():
+        row = text.index[np.flatnonzero(missing)[0]]
+        raise TableError(
+            f"row {row} has no value of {roles.group!r}, the column of --group; give one, as every"
+            " row belongs to a group."
+        )
+    return np.asarray(pd.factorize(column)[0])
+
+
+def _set_aside(groups: Integers, n_first: int, n_sealed: int, column: str | None) -> list[str]:
+    """What the split did with rows that belong together."""
+    n_rows, n_groups = len(groups), int(groups.max()) + 1
+    if n_groups == n_rows and column is None:
+        return []
+    aside = f"{n_rows - n_first - n_sealed} further rows of theirs are set aside"
+    if column is not None:
+        return [
+            f"{n_groups} groups by {column!r}: {n_sealed} of them are sealed, with one row of each"
+            f" counted; {aside}"
+        ]
+    return [
+        f"{_repeats(n_rows - n_groups, n_rows)} another row, more than chance explains: equal rows"
+        f" are one case, and {n_sealed} cases are sealed and counted once; {aside}"
+    ]
+
+
+def _repeats(n_repeats: int, n_rows: int) -> str:
+    """As the library's note begins."""
+    return f"{n_repeats} of {n_rows} rows repeat"
 
 
 # -- features --------------------------------------------------------------------------------------
 
 
-def _columns_of(known: pd.DataFrame, categories: Sequence[str]) -> Columns:
-    """What each column holds: numbers, or some levels."""
-    levels: list[tuple[str, ...] | None] = []
+def _check_columns(known: pd.DataFrame, categories: Sequence[str]) -> None:
+    """Raise for columns that cannot be used as they are."""
     for name in known.columns:
         column = known[name].dropna()
         if column.empty:
             raise TableError(f"column {name!r} has no value in the rows to fit on; --drop it.")
-        if column.dtype == float:
-            levels.append(None)
-            continue
-        if name not in categories:
+        if column.dtype != float and name not in categories:
             _refuse_nearly_numbers(str(name), column)
             _refuse_too_many(str(name), column)
-        levels.append(tuple(sorted(set(column))))
+
+
+def _columns_of(known: pd.DataFrame) -> Columns:
+    """What each column holds: numbers, or some levels."""
+    levels = [
+        None if known[name].dtype == float else tuple(sorted(set(known[name].dropna())))
+        for name in known.columns
+    ]
     return Columns(tuple(map(str, known.columns)), tuple(levels))
 
 
+def _pool(
+    known: pd.DataFrame, min_frequency: int
+) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]]]:
+    """Rare levels as one."""
+    pool = PoolRareLevels(min_frequency).fit(known)
+    return pool.transform(known), {str(name): rare for name, rare in pool.pooled_.items()}
+
+
+def _describe_pools(
+    pooled: dict[str, tuple[str, ...]], text: pd.DataFrame, first: Integers, min_frequency: int
+) -> list[str]:
+    """Which categories are pooled, in how many rows, and why."""
+    lines = []
+    for name, levels in pooled.items():
+        column = text[name].astype(str).str.strip()
+        inside = column[column.isin(levels)]
+        largest = int(column.iloc[first].value_counts().reindex(levels).max())
+        why = f"each has fewer than {amount(min_frequency, 'row')} to fit on"
+        if largest >= min_frequency:
+            why = f"they are not among the {PoolRareLevels().max_categories - 1} most frequent"
+        lines.append(
+            f"{len(levels)} categories of {name!r} are pooled as {POOLED!r}"
+            f" ({amount(len(inside), 'row')}), as {why}: {_shorten(levels)}"
+        )
+    return lines
+
+
+def _shorten(levels: Sequence[str]) -> str:
+    return ", ".join(levels[:_MANY]) + (", .." if len(levels) > _MANY else "")
+
+
 def _refuse_nearly_numbers(name: str, column: pd.Series) -> None:
-    others = numbers_of(column).isna()
-    if _NEARLY < 1.0 - float(others.mean()) < 1.0:
+    numbers = numbers_of(column)
+    if is_nearly_numbers(numbers.to_numpy(dtype=float)):
+        others = numbers.isna()
         raise TableError(
-            f"column {name!r} holds numbers, except for {int(others.sum())} values such as"
-            f" {column[others].iloc[0]!r} in row {column.index[others][0]}; correct them, leave"
+            f"column {name!r} holds numbers, except for {amount(int(others.sum()), 'value')} such"
+            f" as {column[others].iloc[0]!r} in row {column.index[others][0]}; correct them, leave"
             " them empty to mark them as missing, or name the column in --categories."
         )
 
@@ -206,7 +332,7 @@ def _typical_values(known: pd.DataFrame) -> dict[str, float | str]:
     """Median, or the most frequent category."""
     return {
         str(name): (
-            float(known[name].median())
+            _median(known[name].dropna())
             if known[name].dtype == float
             else str(known[name].mode().iloc[0])
         )
@@ -214,20 +340,43 @@ def _typical_values(known: pd.DataFrame) -> dict[str, float | str]:
     }
 
 
-def _replacements(features: pd.DataFrame, fill: dict[str, float | str]) -> list[str]:
-    counts = {name: int(is_missing(features[name]).sum()) for name in fill}
+def _median(column: pd.Series) -> float:
+    """Of whole numbers a whole one: the lower of the two in the middle."""
+    whole = bool((column == np.rint(column)).all())
+    return float(column.quantile(0.5, interpolation="lower" if whole else "midpoint"))
+
+
+def _replacements(n_missing: dict[str, int], fill: dict[str, float | str]) -> list[str]:
     return [
-        f"{count} missing values of {name!r} replaced by"
+        f"{amount(n_missing[name], 'missing value')} of {name!r} replaced by"
         f" {f'{value:.6g}' if isinstance(value, float) else repr(value)}"
-        for (name, value), count in zip(fill.items(), counts.values(), strict=True)
-        if count
+        for name, value in fill.items()
+        if n_missing[name]
     ]
 
 
+def _holes(n_missing: dict[str, int], n_rows: int, columns: Columns) -> list[str]:
+    """How many values are missing in each column, and what becomes of them."""
+    lines = []
+    for name, levels in zip(columns.names, columns.levels, strict=True):
+        count = n_missing[name]
+        words = "the median of the rows to fit on stands in, and a term tells that it is missing"
+        if levels is not None:
+            words = "a category of its own"
+        if count:
+            verb = "is" if count == 1 else "are"
+            lines.append(f"{count} of {n_rows} values of {name!r} {verb} missing: {words}")
+    return lines
+
+
 def _read_all(
-    columns: Columns, features: pd.DataFrame, fill: dict[str, float | str]
+    columns: Columns,
+    features: pd.DataFrame,
+    fill: dict[str, float | str],
+    pooled: dict[str, tuple[str, ...]],
+    allowed: dict[str, str],
 ) -> pd.DataFrame:
-    read = read_rows(columns, features, False, fill)
+    read = read_rows(columns, features, False, fill, pooled, allowed)
     bad = np.flatnonzero(read.reason != "")
     if len(bad):
         raise TableError(
@@ -244,11 +393,10 @@ def _read_all(
 def read_outcomes(
     column: pd.Series, classes: AnyArray | None, advice: str = "leave such rows out"
 ) -> AnyArray:
-    """A target column as a model has it: its classes, or numbers where it has none; `advice` is
-    what to do about other labels.
+    """A target column without missing values as a model has it: its classes, or numbers where it
+    has none; `advice` is what to do about other labels.
     """
     text = column.astype(str).str.strip()
-    _refuse(text, is_missing(text).to_numpy(), "a missing value; leave such rows out")
     numbers = np.asarray(numbers_of(text), dtype=float)
     if classes is None:
         _refuse(text, np.isnan(numbers), "which is not a number")

@@ -11,6 +11,7 @@ import pandas as pd
 from .._typing import AnyArray, Booleans
 from ..estimators import LocalMixture
 from ..localities import Locality, LocalModel
+from ..tables import amount
 
 __all__ = ["summarize"]
 
@@ -41,7 +42,7 @@ def summarize(
         name = region.name
         if mixture.geometry.kind == "given" and isinstance(local, Locality):
             name += f" (case {local.point})"
-        lines.append(f"{name}, {where}: {_count(region.n_rows)} ({region.share:.0%})")
+        lines.append(f"{name}, {where}: {amount(region.n_rows, 'row')} ({region.share:.0%})")
         corrected = local.exterior is not None and not full_formulas
         made = _corrections(local, left) if corrected else _formulas(local, left)
         for text in made:
@@ -51,8 +52,10 @@ def summarize(
         lines.append(f"a positive score means {yes}, a negative one {no}")
     if answer.link == "largest":
         lines.append("the class with the largest score is predicted")
+    if explanation.terms:
+        lines.append(explanation.terms.replace("max_terms='auto'", "--max-terms auto"))
     if model.mixture_.n_localities > 1:
-        share = f"{explanation.ambiguous:.1%} of {_count(explanation.n_rows)}"
+        share = f"{explanation.ambiguous:.1%} of {amount(explanation.n_rows, 'row')}"
         lines.append(f"local models contradict each other on {share}")
     return "\n".join(lines)
 
@@ -92,12 +95,11 @@ def _location(model: LocalMixture, region: Any, rows: pd.DataFrame, used: AnyArr
     return str(region.where)
 
 
-def _count(rows: int) -> str:
-    return f"{rows} row{'' if rows == 1 else 's'}"
-
-
 def _wrap(text: str) -> list[str]:
-    """Lines that begin with a sign, or a column, so that no term is broken."""
+    """Lines that begin with a sign, or a column, so that no term is broken; curves have lines of
+    their own.
+    """
+    text, *curves = text.split("\n")
     left, equals, right = text.partition(" = ")
     if text.startswith(_EXCEPT) or f": {_EXCEPT}" in text:
         glued = text.replace(" ", "\xa0").replace(",\xa0", ", ").replace(";\xa0", "; ")
@@ -112,7 +114,8 @@ def _wrap(text: str) -> list[str]:
     lines = textwrap.wrap(
         glued, _WIDTH, initial_indent="    ", subsequent_indent="        ", **options
     )
-    return [line.replace("\xa0", " ") for line in lines]
+    lines = [line.replace("\xa0", " ") for line in lines]
+    return lines + [f"            {one.strip()}" for one in curves]
 
 
 def _typical_case(model: LocalMixture, number: int) -> str:
@@ -144,6 +147,8 @@ def _number_gap(column: pd.Series, inside: Booleans) -> tuple[float, str]:
     """The gap between the medians, in standard deviations, and in words."""
     spread = float(column.std()) or 1.0
     here, overall = float(column[inside].median()), float(column.median())
+    if np.isnan(here):  # all are missing
+        return 0.0, f"{column.name} missing"
     words = f"{column.name} about {_short(here)} (overall {_short(overall)})"
     return abs(here - overall) / spread, words
 

@@ -26,12 +26,23 @@ import pandas as pd
 
 from ..datasets import KeelFormatError, read_keel
 from ..errors import MotlmError
-from ._dialect import LONGEST_LINE, Dialect, detect, open_rows, refuse_duplicates
+from ._dialect import (
+    LONGEST_LINE,
+    Dialect,
+    detect,
+    number_columns,
+    open_rows,
+    refuse_data,
+    refuse_duplicates,
+)
 from ._errors import TableError
 
 __all__ = ["Source", "TableError", "open_table", "read_chunks", "read_text"]
 
 _KINDS = {".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".dat": "keel"}
+_NAMED = {"parquet": "Parquet", "keel": "KEEL"}  # formats that hold names of columns
+_UNNAMED = re.compile(r"Unnamed: \d+$")  # what pandas calls a column without a name
+_LOOKED = 50  # rows that are looked at to see whether a sheet has a header
 _EXTRA = "\0extra"  # name of the column of values beyond the header
 _ALL_ROWS = 10**6  # at a time, where a whole table is read
 _SMALL, _GROWTH = 2**26, 200  # bytes that any packed file may unpack to, and so many times its size
@@ -46,12 +57,21 @@ _LONGEST = 2**17  # characters of a value, as many as Python's csv takes
 @dataclass(frozen=True)
 class Source:
     """The bytes of a table: where they are, what messages call them, and their format (csv,
-    parquet, excel or keel).
+    parquet, excel or keel). `header`: whether the first row has the names of the columns; None if
+    it has unless it looks like data, which is an error.
     """
 
     path: Path
     name: str
     kind: str
+    header: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.header is not None and self.kind in _NAMED:
+            raise TableError(
+                f"{self.name}: {_NAMED[self.kind]} files hold the names of their columns; leave out"
+                f" --{'' if self.header else 'no-'}header."
+            )
 
     @property
     def title(self) -> str:
@@ -60,24 +80,25 @@ class Source:
 
     @cached_property
     def dialect(self) -> Dialect:
-        return detect(self.path, self.name)
+        return detect(self.path, self.name, self.header)
 
     @property
     def description(self) -> str:
         """How the table is read."""
-        known = {"parquet": "Parquet", "excel": "Excel, first sheet", "keel": "KEEL"}
-        return known.get(self.kind) or self.dialect.description
+        if self.kind == "excel":
+            return f"Excel, first sheet{', no header' if self.header is False else ''}"
+        return _NAMED.get(self.kind) or self.dialect.description
 
 
 @contextmanager
-def open_table(place: Path) -> Iterator[Source]:
+def open_table(place: Path, header: bool | None = None) -> Iterator[Source]:
     """A file; or standard input for "-", a pipe, or a gzipped file, which are copied to a temporary
     file first.
     """
     if str(place) == "-":
         if sys.stdin.isatty():
             raise TableError("standard input is a terminal; pipe a table into it, or give a file.")
-        with _copy(sys.stdin.buffer, "standard input") as source:
+        with _copy(sys.stdin.buffer, "standard input", header) as source:
             yield source
         return
     if not place.exists():
@@ -85,14 +106,14 @@ def open_table(place: Path) -> Iterator[Source]:
     if place.is_dir():
         raise TableError(f"{place} is a folder; give a file.")
     if not place.is_file() or place.suffix.lower() == ".gz":
-        with place.open("rb") as stream, _copy(stream, str(place)) as source:
+        with place.open("rb") as stream, _copy(stream, str(place), header) as source:
             yield source
     else:
-        yield Source(place, str(place), _KINDS.get(place.suffix.lower(), "csv"))
+        yield Source(place, str(place), _KINDS.get(place.suffix.lower(), "csv"), header)
 
 
 @contextmanager
-def _copy(stream: IO[bytes], name: str) -> Iterator[Source]:
+def _copy(stream: IO[bytes], name: str, header: bool | None) -> Iterator[Source]:
     """A stream as a file, unpacked if it is gzipped."""
     with tempfile.TemporaryDirectory(prefix="motlm-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "table"
@@ -101,7 +122,7 @@ def _copy(stream: IO[bytes], name: str) -> Iterator[Source]:
         if _start_of(path).startswith(b"\x1f\x8b"):
             packed, path = path, Path(folder) / "unpacked"
             _unpack(packed, path, name)
-        yield Source(path, name, _kind_of(_start_of(path)))
+        yield Source(path, name, _kind_of(_start_of(path)), header)
 
 
 def _unpack(packed: Path, path: Path, name: str) -> None:
@@ -283,8 +304,16 @@ def _read_excel(source: Source, size: int) -> Iterator[pd.DataFrame]:
                 size_unpacked = sum(one.file_size for one in packed.infolist())
             if size_unpacked > _most_bytes(source.path):
                 raise _too_large(source.name)
-        frame = pd.read_excel(source.path, dtype=object)
-    return _slices(_as_text(frame, source.name), size)
+        frame = pd.read_excel(
+            source.path, dtype=object, header=None if source.header is False else 0
+        )
+    if source.header is False:
+        frame.columns = list(number_columns(frame.shape[1]))
+    text = _as_text(frame, source.name)
+    if source.header is None:
+        names = ["" if _UNNAMED.match(name) else name for name in text.columns]
+        refuse_data(names, text.head(_LOOKED).to_numpy().tolist(), source.name)
+    return _slices(text, size)
 
 
 def _read_keel(source: Source, size: int) -> Iterator[pd.DataFrame]:

@@ -1,9 +1,10 @@
-"""Data sets: KEEL's, which the paper's tables use, and the paper's synthetic cases. Files are read,
-never executed.
+"""Data sets: KEEL's, which the paper's tables use, the paper's synthetic cases, and those that come
+with scikit-learn. Files are read, never executed.
 """
 
 from ._keel import KEEL, KeelSet, data_folder, load_keel, load_published
 from ._keel_format import Attribute, KeelFormatError, KeelTable, read_keel
+from ._shipped import TABLES, load_table
 from ._synthetic import (
     make_clf_case1,
     make_clf_case2,
@@ -15,6 +16,7 @@ from ._synthetic import (
 
 __all__ = [
     "KEEL",
+    "TABLES",
     "Attribute",
     "KeelFormatError",
     "KeelSet",
@@ -22,6 +24,7 @@ __all__ = [
     "data_folder",
     "load_keel",
     "load_published",
+    "load_table",
     "make_clf_case1",
     "make_clf_case2",
     "make_reg_case1",

@@ -55,12 +55,15 @@ def _times(slopes: Array, gaps: Array) -> Array:
 
 
 def _places(mixture: Mixture) -> Array:
-    """What contributions are relative to, (n_localities + 1, n_features): the centers, and the
-    average training row.
+    """What contributions are relative to, (n_localities + 1, n_features): the median row of each
+    model; of a model from an older file, which has none, the centers and the average training row.
 
-    They are taken from standardized numbers, which keep their digits.
+    Centers are taken from standardized numbers, which keep their digits.
     """
-    inputs = mixture.inputs
+    inputs, summary = mixture.inputs, mixture.provenance.summary
+    if summary is not None:
+        rows = np.array(summary.medians)
+        return inputs.features(rows, inputs.coordinates(inputs.standardize(rows)))
     rows = np.array([*mixture.geometry.centers(inputs, mixture.posterior), inputs.typical])
     places = inputs.standardize(rows)
     for place, locus in zip(places, mixture.loci, strict=False):

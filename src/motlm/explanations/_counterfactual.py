@@ -1,22 +1,29 @@
-"""The smallest change that alters the answer, within the locality that gave it."""
+"""A change of few columns that alters the answer, within the locality that gave it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from .._renamed import warn_of
 from .._typing import Array
-from ..inputs import Group
-from ..mixture import View, mixture_of
-from ..tables import html_table, item, number, one_row, plain, table_of, values_of
-from ._limits import Goal, Limits
+from ..errors import InputError
+from ..frames import columns_of, is_missing
+from ..mixture import View
+from ..pipelines import Group, Subject, subject_of
+from ..tables import decode, html_table, item, number, one_row, plain, table_of, values_of
+from ._fewest import fewest, nearest, round_row
+from ._limits import Goal, Limits, Wishes, names_in
 from ._search import Found, Search
 
 __all__ = ["Counterfactual", "counterfactual"]
+
+_SCOPE = "rows decided by other models were not searched"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +35,14 @@ class Counterfactual:
     ----------
     found : bool
     exact : bool
-        Whether it is proved that no nearer row, or none at all, has the answer.
+        Whether it is proved that no row with fewer changes, and none with as many that is nearer,
+        has the answer (up to the digits that numbers are rounded to); or none at all. Of rows that
+        the same model decides, where there are several: see `scope`.
     reason : str
-        Why there is none.
+        Why there is none; or why more columns change than were asked for.
     region : str
-        Where the model used applies: "locality 0" and so on, or "exterior".
+        Where the model used applies: "locality 0" and so on, or "exterior"; "the model" if there
+        are no localities.
     before, after : dict
         Values of each feature; `after` is empty where none was found.
     distance : float or None
@@ -44,6 +54,11 @@ class Counterfactual:
         logarithms with a log link. Of three classes or more, those of each label.
     wanted
         The answer that was asked for; None for any other of three classes or more.
+    scope : str
+        Of a model with localities: that rows decided by the same model were searched, and others
+        were not, among which there may be a smaller change; else empty.
+    note : str
+        Of a pipeline: which columns are not the table's own; else empty.
 
     Examples
     --------
@@ -55,16 +70,18 @@ class Counterfactual:
     >>> model = LocalMixtureClassifier(
     ...     points_of_interest=points, inverse_temperature=4, n_starts=1, random_state=0
     ... ).fit(X, y)
-    >>> change = counterfactual(model, [-1.4, 0.1], fixed=["x0"])
+    >>> change = counterfactual(model, [-1.4, 0.1], immutable=["x0"])
     >>> list(change.changes), change.prediction_before, change.prediction_after
     (['x1'], 1.0, -1.0)
-    >>> print(counterfactual(model, [-1.4, 0.1], fixed=["x0", "x1"]))
-    no counterfactual: no row in locality 0 within the given limits has that answer
+    >>> none = counterfactual(model, [-1.4, 0.1], immutable=["x0", "x1"])
+    >>> print(none)  # doctest: +NORMALIZE_WHITESPACE
+    no counterfactual: no row in locality 0 within the given limits has that answer; rows decided by
+    other models were not searched
     """
 
     found: bool
-    exact: bool  # whether it is proved that no nearer row, or none at all, has the answer
-    reason: str  # why there is none
+    exact: bool  # whether it is proved that no row with fewer changes, or nearer, has the answer
+    reason: str  # why there is none, or why so many columns change
     region: str  # where the model used applies
     before: dict[str, Any]
     after: dict[str, Any]  # empty where none was found
@@ -74,6 +91,8 @@ class Counterfactual:
     score_before: Any  # float, or dict of float by label
     score_after: Any
     wanted: Any
+    note: str = ""
+    scope: str = ""  # which rows were searched, where not all were
 
     @property
     def changes(self) -> dict[str, tuple[Any, Any]]:
@@ -101,15 +120,26 @@ class Counterfactual:
         ]
 
     def __str__(self) -> str:
+        more = f"\n{self.note}" if self.note else ""
         if not self.found:
-            return f"no counterfactual: {self.reason}"
+            return f"no counterfactual: {self.reason}{self._limit}{more}"
         pairs = [
             (name, number(before, 8), number(after, 8))
             for name, (before, after) in self.changes.items()
         ]
         changes = ", ".join(f"{name} from {a} to {b}" for name, a, b in pairs if a != b)
         answers = f"{number(self.prediction_before)} becomes {number(self.prediction_after)}"
-        return f"{answers} in {self.region} with {changes or 'no change'}"
+        text = f"{answers}{self._inside} with {changes or 'no change'}"
+        return (f"{text} ({self.reason})" if self.reason else text) + self._limit + more
+
+    @property
+    def _inside(self) -> str:
+        """Where the model used applies, unless that is everywhere."""
+        return f" in {self.region}" if self.region != "the model" else ""
+
+    @property
+    def _limit(self) -> str:
+        return f"; {self.scope}" if self.scope else ""
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(str(self))}</p>{html_table(self._rows())}"
@@ -120,33 +150,52 @@ def counterfactual(
     x: Any,
     *,
     target: Any = None,
-    fixed: Iterable[str] = (),
+    max_changes: int | None = 3,
+    immutable: Iterable[str] = (),
+    increasing: Iterable[str] = (),
+    decreasing: Iterable[str] = (),
     bounds: Mapping[str, tuple[float, float]] | None = None,
-    integer: Iterable[str] = (),
+    integer: Iterable[str] | None = None,
     max_categories: int = 2,
+    fixed: Iterable[str] | None = None,
 ) -> Counterfactual:
-    """The smallest change of a row, in standardized units, by which the same local model gives
-    another answer.
+    """A change of as few columns as possible by which the same local model gives another answer; of
+    changes of as many columns the smallest, in standardized units. Of a model with localities, rows
+    that another model decides are not searched: a smaller change may lie there, and texts say so.
 
-    Without bounds, whole numbers and categories it is a projection, in closed form for a ball;
-    bounds, and localities that weigh the columns, add a search for one number, whole numbers add
-    branches, and categories trials of all changes of a few of them. One of three classes or more is
-    answered between several planes, and the nearest point there is found by adding them one by one.
+    Changes of one column are searched for first, then of two, and so on. For some columns it is a
+    projection, in closed form for a ball; bounds, and localities that weigh the columns, add a
+    search for one number, whole numbers add branches, and categories trials of all changes of a few
+    of them. One of three classes or more is answered between several planes, and the nearest point
+    there is found by adding them one by one.
+
+    Numbers that change are rounded to six significant digits, or to more where six do not give the
+    answer. Numbers stay within the range of the training rows, unless `bounds` are given.
 
     Parameters
     ----------
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
+        Or a pipeline that ends in one, whose input columns may change.
     x : one row, as a table of one row, a mapping of column names to values, or a sequence
     target : default=None
         The label that is wanted (None: the other one, or whichever of several others is nearest);
         for a regressor the prediction that is wanted, in the units of y, which must be given.
-    fixed : names of columns
-        That must stay as they are.
+    max_changes : int or None, default=3
+        How many columns should change at most. If no change of so many gives the answer, one of
+        more columns is returned, and its `reason` says so. None: the smallest change, however many
+        columns it takes.
+    immutable : names of columns
+        That cannot change.
+    increasing, decreasing : names of columns
+        Of numbers that can only rise (an age, say), or only fall.
     bounds : mapping of column to (lowest, highest), default=None
-    integer : names of columns
-        That hold whole numbers.
+        Instead of the range of the training rows; None for no end.
+    integer : names of columns, default=None
+        That hold whole numbers. None: those that hold whole numbers alone in the training rows.
     max_categories : int, default=2
         How many columns of categories may change at once.
+    fixed : default=None
+        Deprecated: `immutable`.
 
     Returns
     -------
@@ -167,8 +216,8 @@ def counterfactual(
     >>> change = counterfactual(model, [-1.4, 0.1])
     >>> change.found, change.exact, change.region
     (True, True, 'locality 0')
-    >>> change.after["x1"] < change.before["x1"]
-    True
+    >>> list(change.changes), change.after["x1"] < change.before["x1"]
+    (['x1'], True)
     >>> model.predict([list(change.after.values())])
     array([-1.])
 
@@ -193,34 +242,90 @@ def counterfactual(
     >>> round(change.prediction_after, 6), round(change.after["x0"], 1)
     (0.27, 0.5)
     """
-    mixture = mixture_of(model)
-    row = one_row(mixture, x)
-    view = mixture.view(mixture.encode(row))
-    before = {name: item(column[0]) for name, column in values_of(mixture, row).items()}
-    limits = Limits.of(mixture.inputs.groups, before, fixed, bounds, integer, max_categories)
+    if fixed is not None:
+        warn_of("counterfactual(fixed=)", "immutable")
+        immutable = fixed
+    _check_count(max_changes)
+    subject = subject_of(model)
+    mixture, groups = subject.mixture, subject.groups
+    mixture.refuse_transformer("counterfactual")
+    row = one_row(mixture, x) if subject.steps is None else subject.given(x)
+    view = mixture.view(mixture.encode(subject.table(row)))
+    before = _values(subject, row, view)
+    held = (*names_in(immutable, "immutable"), *subject.tied)
+    wishes = Wishes(held, increasing, decreasing, bounds, integer, max_categories)
+    limits = Limits.of(
+        groups,
+        before,
+        wishes,
+        mixture.provenance.summary,
+        len(mixture.inputs.names),
+        _integers(groups, row) if subject.steps is None else (),
+    )
+    limits = limits.hold(_missing(groups, before))
     goal = Goal.of(mixture.target, target, view.score[..., 0])
-    question = _Question(view, before, goal)
+    question = _Question(view, before, goal, subject)
     hindrance = question.hindrance()
     if hindrance is not None:
         return hindrance
-    start = np.asarray(view.encoded[0], dtype=float)
+    start = np.asarray(mixture.inputs.fill_in(view.encoded)[0], dtype=float)
     searches = [
         Search.of(mixture, start, question.used, conditions, limits, question.is_answered)
         for conditions in goal.conditions()
     ]
-    found = Found()
-    for search in sorted(searches, key=lambda one: one.gap):
-        found = search.best(found)
+    searches.sort(key=lambda one: one.gap)
+    found = nearest(searches) if max_changes is None else fewest(searches, max_changes)
     if found.row is not None:
-        return question.answer(found.row, found.exact)
-    within = " within the given limits" if limits.given else ""
-    where = f"in {mixture.region_name(question.used)}{within}"
+        tidy = round_row(found.row, start, limits, question.is_answered)
+        excuse = _excuse(found, goal, max_changes, mixture.n_localities > 0)
+        return question.answer(tidy, found.exact, excuse)
+    where = limits.words
+    if mixture.n_localities:
+        where = f" in {mixture.region_name(question.used)}{where}"
     if found.exact:
-        return question.refuse(f"no row {where} has {goal.what}", exact=True)
+        return question.refuse(f"no row{where} has {goal.what}", exact=True)
     why = "the search was stopped at its limit"
     if found.elsewhere:
         why = f"the nearest rows with {goal.what} lie where another model is used"
-    return question.refuse(f"none was found {where} ({why})")
+    return question.refuse(f"none was found{where} ({why})")
+
+
+def _values(subject: Subject, row: Any, view: View) -> dict[str, Any]:
+    """Of the row, by the names of the columns that may change."""
+    if subject.steps is None:
+        values = values_of(subject.mixture, row)
+        return {name: item(column[0]) for name, column in values.items()}
+    given = subject.values(row)
+    if len(view) != 1:
+        raise InputError(f"one row is explained at a time; got {len(view)}.")
+    told = decode(subject.groups, view.encoded[0])
+    own = [group.name for group in subject.groups if subject.known(group)]
+    return {**told, **{name: item(given[name][0]) for name in own}}
+
+
+def _check_count(most: int | None) -> None:
+    if most is None:
+        return
+    if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
+        raise InputError(f"max_changes must be a whole number from 1 on, or None; got {most!r}.")
+
+
+def _excuse(found: Found, goal: Goal, most: int | None, local: bool) -> str:
+    """Why more columns change than were asked for; empty where they do not."""
+    if not found.more or most is None:
+        return ""
+    columns = "one column" if most == 1 else f"at most {most} columns"
+    proved = "gives" if found.none_of_few else "was found that gives"
+    while_same = " while the same model decides" if local else ""
+    return f"no change of {columns} {proved} {goal.what}{while_same}"
+
+
+def _integers(groups: tuple[Group, ...], row: Any) -> list[str]:
+    """The columns of a table of one row whose type is that of whole numbers."""
+    if not hasattr(row, "columns"):
+        return []
+    kinds = [np.asarray(column).dtype.kind for column in columns_of(row)]
+    return [group.name for group, kind in zip(groups, kinds, strict=True) if kind in "iu"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +335,7 @@ class _Question:
     view: View  # of the row
     before: dict[str, Any]
     goal: Goal
+    subject: Subject
 
     @property
     def used(self) -> int:
@@ -239,11 +345,11 @@ class _Question:
         """The result where no search is needed, or none is possible; None where one is."""
         mixture = self.view.mixture
         if not self.goal.possible:
-            return self.refuse(
-                f"no score gives the answer {number(self.goal.wanted, 8)}", exact=True
-            )
+            reason = f"no score gives the answer {number(self.goal.wanted, 8)}"
+            return replace(self.refuse(reason, exact=True), scope="")
         if self.goal.is_met(self.view.score[..., 0]):
-            return self.refuse("the model gives that answer already", exact=True)
+            reason = "the model gives that answer already"
+            return replace(self.refuse(reason, exact=True), scope="")
         if self.used < 0:
             return self.refuse(
                 "several localities contain the row, and the mean of their scores is used; changes"
@@ -259,14 +365,14 @@ class _Question:
         _, view = self._look(encoded)
         return int(view.used[0]) == self.used and self.goal.is_met(view.score[..., 0])
 
-    def answer(self, encoded: Array, exact: bool) -> Counterfactual:
+    def answer(self, encoded: Array, exact: bool, reason: str) -> Counterfactual:
         after, view = self._look(encoded)
         inputs, score = self.view.mixture.inputs, view.score[..., 0]
         step = inputs.standardize(view.encoded) - inputs.standardize(self.view.encoded)
         return Counterfactual(
             found=True,
             exact=exact,
-            reason="",
+            reason=reason,
             after=after,
             distance=float(np.linalg.norm(step)),
             prediction_after=self.goal.answer(score),
@@ -294,30 +400,40 @@ class _Question:
             "prediction_before": self.goal.answer(score),
             "score_before": self.goal.show(score),
             "wanted": self.goal.wanted,
+            "note": self.subject.note,
+            "scope": _SCOPE if self.view.mixture.n_localities else "",
         }
 
     def _look(self, encoded: Array) -> tuple[dict[str, Any], View]:
         """An encoded row as the user reads it, and what the model answers for that."""
         mixture, inputs = self.view.mixture, self.view.mixture.inputs
-        after = _decode(inputs.groups, encoded, self.view.encoded[0], self.before)
+        start = inputs.fill_in(self.view.encoded)[0]
+        after = _decode(self.subject.groups, encoded, start, self.before)
+        if self.subject.steps is not None:
+            return after, mixture.view(encoded[None])
         values = np.array([list(after.values())], dtype=object)
         # a category that fit did not see has been reported, or refused, by now
         again = inputs.columns.encode(values, "x", inputs.typical, "ignore")
         return after, mixture.view(again)
 
 
+def _missing(groups: tuple[Group, ...], before: dict[str, Any]) -> list[Group]:
+    """The columns in which a row has no value."""
+    holes = is_missing(np.array([before[group.name] for group in groups], dtype=object))
+    return [group for group, hole in zip(groups, holes, strict=True) if hole]
+
+
 def _decode(
     groups: tuple[Group, ...], encoded: Array, start: Array, before: dict[str, Any]
 ) -> dict[str, Any]:
     """The user's values of an encoded row; what did not change is left as it was."""
-    after: dict[str, Any] = {}
+    after = decode(groups, encoded)
     for group in groups:
         part, old, value = encoded[group.columns], start[group.columns], before[group.name]
         if np.all(np.abs(part - old) <= 1e-12 * np.maximum(1.0, np.abs(old))):
             after[group.name] = value
-        elif group.levels is None:
-            after[group.name] = bool(part[0]) if isinstance(value, bool) else float(part[0])
-        else:
-            hot = np.flatnonzero(part == 1.0)
-            after[group.name] = group.levels[int(hot[0]) + 1] if len(hot) else group.levels[0]
+        elif group.levels is None and isinstance(value, bool):
+            after[group.name] = bool(after[group.name])
+        elif group.levels is None and isinstance(value, int) and part[0].is_integer():
+            after[group.name] = int(part[0])
     return after

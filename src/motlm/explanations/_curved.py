@@ -242,6 +242,23 @@ class Curved(Domain):
         value = super().excess(point)
         return value + sum(one.at(float(point[one.column])) for one in self.bends)
 
+    def potential(self, begin: Array, sign: float) -> tuple[Array, Array]:
+        most, steep = super().potential(begin, sign)
+        low, high = self._ends()
+        for one in self.bends:
+            j = one.column
+            slope, values = sign * self.gradient[:, j], sign * one.values
+            finite = [end for end in (low[j], high[j]) if np.isfinite(end)]
+            places = np.concatenate([one.between(low[j], high[j]), finite])
+            bent = np.array([np.interp(places, one.knots, row) for row in values])
+            added = slope[:, None] * (places - begin[j]) + bent
+            most[:, j] = added.max(axis=1, initial=-np.inf) - sign * one.at(float(begin[j]))
+            most[(slope > 0) & np.isinf(high[j]), j] = np.inf
+            most[(slope < 0) & np.isinf(low[j]), j] = np.inf
+            pieces = np.diff(values, axis=1) / np.diff(one.knots)
+            steep[:, j] = np.maximum(steep[:, j], np.abs(slope[:, None] + pieces).max(axis=1))
+        return most, steep
+
     def walls(self, point: Array) -> Array:
         gradient = self.gradient.copy()
         for one in self.bends:

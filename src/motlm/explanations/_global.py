@@ -9,22 +9,28 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._renamed import warn_of
 from .._typing import AnyArray, Array, Integers
+from ..cards import LinearReference, fit_reference
 from ..certificates import Certificate, standing
-from ..errors import InputTypeError, MotlmWarning
+from ..errors import InputError, InputTypeError, MotlmWarning
 from ..localities import Locality, LocalModel, Shape
 from ..mixture import Mixture, View, mixture_of
-from ..tables import Entry, html_table, number, plain, table_of
+from ..pipelines import subject_of
+from ..tables import Entry, amount, decode, html_table, number, plain, table_of
 from ..targets import Target
+from ..terms import count_terms
 from ._importance import Importance, importance
+from ._missing import missing_values
 
 __all__ = ["GlobalExplanation", "Region", "explain_global"]
 
 _PARTS = 5  # in which one linear model is cross-validated
 _MANY = 20_000  # rows from which it is fitted once, to all of them
+_COLUMNS = 8  # that a note names
 _CHECKLIST = "To be checked by a person, since code cannot see it:"
 
 
@@ -37,7 +43,8 @@ class Region:
     Attributes
     ----------
     index, name : int, str
-        Place in the list, and "locality 0" and so on, or "exterior".
+        Place in the list, and "locality 0" and so on, or "exterior"; "the model" if there are no
+        localities.
     where : str
         Where it lies, in words: "age 18 to 30 and power above 80", or "all other rows".
     feature_names : tuple of str
@@ -73,6 +80,11 @@ class Region:
         Of three classes or more: that of the score of each, by label; else empty.
     classes : tuple
         Their labels.
+    median : dict
+        The median of the training rows that it contains; empty of a model from an older file.
+    outside : tuple of str
+        The columns in which its center lies beyond all training rows, so that no case is like it;
+        `note` says so, and what the rows inside are like.
 
     Examples
     --------
@@ -117,6 +129,23 @@ class Region:
     differences: tuple[dict[str, Any], ...] = ()
     exterior_coef: Array | None = None  # of which its model is a correction
     shapes: tuple[dict[str, Any], ...] = ()
+    median: dict[str, Any] = field(default_factory=dict)
+    outside: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """Of a center that no case is like: in which columns, and a median row instead."""
+        if not self.outside:
+            return ""
+        columns = ", ".join(self.outside[:_COLUMNS])
+        columns += ", .." if len(self.outside) > _COLUMNS else ""
+        shown = list(self.median.items())[:_COLUMNS]
+        values = ", ".join(f"{name} {number(value)}" for name, value in shown)
+        values += ", .." if len(self.median) > len(shown) else ""
+        return (
+            f"its center lies beyond all training rows in {columns}; the median of the rows inside:"
+            f" {values}"
+        )
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -232,13 +261,24 @@ class GlobalExplanation:
     score_name : str
         "accuracy" or "root mean squared error".
     score, linear_score : float
-        Of the whole model on these rows, and of one linear model for all rows.
+        Of the whole model on these rows, and of one linear model for all rows: see
+        `explain_global`.
     certificate : Certificate or None
         The one that the model carries, if it stands; see `motlm.certificates.standing`.
     void : str
         Why the certificate that it carries is void, and therefore not quoted; else empty.
     importance : Importance or None
         How much each column matters on these rows, as `importance` gives it.
+    note : str
+        Of a pipeline: which columns are not the table's own; else empty.
+    missing : tuple of dict
+        Of each column in which values are missing, in these rows or in training: how many are, and
+        what stands in for them in the models.
+    reference : LinearReference or None
+        The linear model that was fitted to the same rows as the model; None where there is none,
+        and `linear_score` is cross-validated on the rows of the explanation.
+    terms : str
+        With `max_terms="auto"`: how many terms were struck, or that none could be; else empty.
 
     Examples
     --------
@@ -270,12 +310,16 @@ class GlobalExplanation:
     certificate: Certificate | None
     void: str = ""  # why the certificate is not quoted
     importance: Importance | None = None
+    note: str = ""
+    missing: tuple[dict[str, Any], ...] = ()
+    reference: LinearReference | None = None
+    terms: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         content = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
-            if name not in ("regions", "certificate", "importance")
+            if name not in ("regions", "certificate", "importance", "reference")
         }
         content["regions"] = [region.to_dict() for region in self.regions]
         content["certificate"] = None if self.certificate is None else self.certificate.to_dict()
@@ -285,6 +329,11 @@ class GlobalExplanation:
     def rows(self) -> list[dict[str, Any]]:
         """One entry for each region."""
         corrected = any(region.correction for region in self.regions)
+
+        def outer(region: Region) -> dict[str, Any]:
+            own = {f"{self.score_name}, exterior model": region.exterior_score}
+            return own if len(self.regions) > 1 else {}
+
         return [
             Entry(
                 {
@@ -296,7 +345,7 @@ class GlobalExplanation:
                     "radius": region.radius,
                     **region.balance,
                     self.score_name: region.score,
-                    f"{self.score_name}, exterior model": region.exterior_score,
+                    **outer(region),
                     f"{self.score_name}, one linear model": region.linear_score,
                     **({"correction": region.correction} if corrected else {}),
                     **region._named_formulas(),
@@ -376,33 +425,47 @@ class GlobalExplanation:
         -------
         str
         """
-        lines = []
+        lines, local = [], len(self.regions) > 1
         for region in self.regions:
-            where = f"{region.title}: {region.n_rows} of {self.n_rows} rows ({region.share:.1%})"
+            rows = f"{region.n_rows} of {amount(self.n_rows, 'row')}"
+            where = f"{region.title}: {rows} ({region.share:.1%})"
             if region.score is not None:
+                outer = f"exterior model {number(region.exterior_score)}, " if local else ""
                 where += (
-                    f", {self.score_name} {number(region.score)} (exterior model"
-                    f" {number(region.exterior_score)}, one linear model"
+                    f", {self.score_name} {number(region.score)} ({outer}one linear model"
                     f" {number(region.linear_score)})"
                 )
-            lines += [where, *(f"    {line}" for line in region._lines(full_formulas))]
+            lines.append(where)
+            if region.note:
+                lines.append(f"    {region.note}")
+            lines += [f"    {line}" for line in region._lines(full_formulas)]
         if self.importance is not None and any(region.shapes for region in self.regions):
             lines.append(f"mean effect of each column: {self.importance}")
-        lines.append(f"local models contradict each other on {self.ambiguous:.1%} of the rows")
+        if self.terms:
+            lines.append(self.terms)
+        if local:
+            lines.append(f"local models contradict each other on {self.ambiguous:.1%} of the rows")
         if self.certificate is not None:
             lines.append(self.certificate.headline.sentence)
             if self.certificate.checklist:
                 lines += [_CHECKLIST, *(f"    {one}" for one in self.certificate.checklist)]
         if self.void:
             lines.append(f"{self.void} Its figures are not quoted.")
+        if self.note:
+            lines.append(self.note)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        noted = [one for one in self.regions if one.note]
         parts = [
             html_table(self.rows()),
-            f"<p>Local models contradict each other on {self.ambiguous:.1%} of {self.n_rows}"
-            " rows.</p>",
+            *(f"<p>{escape(one.name)}: {escape(one.note)}.</p>" for one in noted),
         ]
+        if self.terms:
+            parts.append(f"<p>{escape(self.terms)}</p>")
+        if len(self.regions) > 1:
+            share = f"{self.ambiguous:.1%} of {self.n_rows} rows"
+            parts.append(f"<p>Local models contradict each other on {share}.</p>")
         if self.certificate is not None:
             parts.append(f"<p>{escape(self.certificate.headline.sentence)}</p>")
             if self.certificate.checklist:
@@ -412,18 +475,26 @@ class GlobalExplanation:
                 parts.append(f"<p>{_CHECKLIST}</p><ul>{items}</ul>")
         if self.void:
             parts.append(f"<p><b>{escape(self.void)}</b> Its figures are not quoted.</p>")
+        if self.note:
+            parts.append(f"<p>{escape(self.note)}</p>")
         return "".join(parts)
 
 
-def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
+def explain_global(
+    model: Any, X: Any, y: Any, *, X_train: Any = None, y_train: Any = None
+) -> GlobalExplanation:
     """What the model is, in tables, with scores on the rows given.
 
     Parameters
     ----------
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
+        Or a pipeline that ends in one, which is told in its input columns where its steps allow it.
     X, y : rows and targets
-        Any rows; those not used for fitting are more informative. One linear model is
-        cross-validated on them, to compare with.
+        Any rows; those not used for fitting are more informative.
+    X_train, y_train : rows and targets that the model was fitted to, default=None
+        One linear model is fitted to them, to compare with. None: the linear model that the command
+        line keeps with a model; where there is none, one that is cross-validated on X and y, which
+        has fewer rows to learn from than the model had.
 
     Returns
     -------
@@ -445,13 +516,20 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
     >>> explanation.score > 0.98, explanation.linear_score < 0.6
     (True, True)
     """
-    mixture = mixture_of(model)
+    subject = subject_of(model)
+    mixture, X = subject.mixture, subject.table(X)
     y = column_or_1d(y, warn=True)
     encoded = mixture.encode(X)
     check_consistent_length(encoded, y)
     mixture.target.code(y)  # refuses a label that the model does not know
     view = mixture.view(encoded)
-    linear = _linear_answers(mixture.target, encoded, y)
+    whole = mixture.inputs.fill_in(encoded)
+    reference = _linear_reference(model, X_train, y_train)
+    if reference is None:
+        linear = _linear_answers(mixture.target, whole, y)
+    else:
+        codes, classes = reference.predict(whole), mixture.target.classes
+        linear = codes if classes is None else classes[codes]
     found, n = standing(model), mixture.n_localities
     member = view.member.astype(int)
     contradictions = np.zeros((n, n), dtype=int)
@@ -472,7 +550,43 @@ def explain_global(model: Any, X: Any, y: Any) -> GlobalExplanation:
         certificate=found.certificate,
         void=found.void,
         importance=_importance(mixture, X),
+        note=subject.long_note,
+        missing=missing_values(mixture, X),
+        reference=reference,
+        terms=_terms(model),
     )
+
+
+def _terms(model: Any) -> str:
+    """What `max_terms="auto"` did, in a sentence; "" of other values, which need none."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if not isinstance(getattr(last, "max_terms", None), str):
+        return ""
+    own = mixture_of(last)
+    kept, possible = count_terms(own.posterior, own.inputs)
+    if kept == possible:
+        return f"max_terms='auto': none of the {amount(possible, 'term')} could be struck"
+    return f"max_terms='auto': {possible - kept} of {amount(possible, 'term')} were struck"
+
+
+def _linear_reference(
+    model: Any, X_train: Any = None, y_train: Any = None
+) -> LinearReference | None:
+    """One linear model of the rows that a model was fitted to: fitted to those given, or the one
+    that the command line keeps with the model; None where there is neither.
+    """
+    if X_train is None and y_train is None:
+        notes = getattr(model, "table_", None)
+        return None if notes is None else notes.linear
+    if X_train is None or y_train is None:
+        raise InputError("give both X_train and y_train, or neither.")
+    subject, y = subject_of(model), column_or_1d(y_train, warn=True)
+    mixture = subject.mixture
+    encoded = mixture.inputs.fill_in(mixture.encode(subject.table(X_train)))
+    check_consistent_length(encoded, y)
+    mixture.target.code(y, "y_train")
+    balance = getattr(model, "class_weight", None)
+    return fit_reference(mixture.target, encoded, y, class_weight=balance)
 
 
 def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
@@ -506,7 +620,21 @@ def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
         formulas={label: local.of_class(label).formula() for label in local.classes},
         shapes=tuple(_curve(local, one) for one in local.shapes),
         **_correction(local),
+        **_rows_inside(mixture, i),
     )
+
+
+def _rows_inside(mixture: Mixture, i: int) -> dict[str, Any]:
+    """What the training rows of a model are like, and where its center is beyond all rows."""
+    summary = mixture.provenance.summary
+    if summary is None:
+        return {}
+    local, names = mixture.models[i], mixture.inputs.names
+    outside: tuple[str, ...] = ()
+    if isinstance(local, Locality):
+        beyond = summary.outside(local.center)
+        outside = tuple(name for name, one in zip(names, beyond, strict=True) if one)
+    return {"median": decode(mixture.inputs.groups, summary.medians[i]), "outside": outside}
 
 
 def _curve(local: LocalModel, shape: Shape) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._typing import Array
 from ..errors import InputError
-from ..mixture import mixture_of
-from ..tables import Entry, html_table, number, plain, table_of
+from ..pipelines import subject_of
+from ..tables import Entry, html_table, item, number, plain, table_of
 from ._contributions import parts_of
 
 __all__ = ["Importance", "importance"]
@@ -32,7 +32,7 @@ class Importance:
     overall : ndarray, (n_features,)
         Over all rows: the mean of those of the models, by their numbers of rows.
     names : tuple of str
-        Of the models: "locality 0" and so on, and "exterior".
+        Of the models: "locality 0" and so on, and "exterior"; "the model" without localities.
     by_model : ndarray, (n_models, n_features)
         Over the rows for which each model is used; nan where there are none.
     n_rows : tuple of int
@@ -53,7 +53,7 @@ class Importance:
     >>> found.order, found.overall.round(1)
     (('x0', 'x1'), array([1.5, 0.5]))
     >>> list(found.to_frame().columns)
-    ['column', 'all rows', 'exterior']
+    ['column', 'all rows', 'the model']
     """
 
     feature_names: tuple[str, ...]
@@ -143,11 +143,12 @@ def importance(model: Any, X: Any, *, label: Any = None) -> Importance:
     >>> found.names, bool(within[1] > 0.9), bool(outside[1] < 0.1)
     (('locality 0', 'exterior'), True, True)
     """
-    mixture = mixture_of(model)
+    subject = subject_of(model)
+    mixture, X = subject.mixture, subject.table(X)
     known = mixture.exterior.classes
     if label is not None and label not in known:
         raise InputError(
-            f"label must be one of the labels {list(known)}; got {label!r}."
+            f"label must be one of the labels {list(map(item, known))}; got {item(label)!r}."
             if known
             else "label is for three classes or more; this model has one score."
         )
@@ -165,14 +166,12 @@ def importance(model: Any, X: Any, *, label: Any = None) -> Importance:
         models.append(view.used)
     # (n_rows, n_scores, n_encoded), and of the user's columns
     parts, used = np.concatenate(each), np.concatenate(models)
-    gathered = np.stack(
-        [parts[..., group.columns].sum(axis=-1) for group in mixture.inputs.groups], axis=-1
-    )
+    gathered = mixture.inputs.contributions(parts)
     n = mixture.n_localities
     found = [used == i for i in np.unique(used)]  # several together are one
     overall = sum(rows.mean() * _spread(gathered[rows]) for rows in found)
     return Importance(
-        feature_names=mixture.inputs.columns.names,
+        feature_names=mixture.inputs.term_names,
         overall=np.asarray(overall),
         names=tuple(mixture.region_name(i) for i in range(n + 1)),
         by_model=np.array([_spread(gathered[used == i]) for i in range(n + 1)]),

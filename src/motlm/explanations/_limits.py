@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._typing import Array, Booleans
 from ..errors import InputError
-from ..inputs import Group
+from ..pipelines import Group
+from ..summaries import Summary
 from ..tables import item
 from ..targets import Target
 
-__all__ = ["Conditions", "Goal", "Limits"]
+__all__ = ["Conditions", "Goal", "Limits", "Wishes", "names_in"]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a user gives: names of columns, and bounds by name."""
+
+    immutable: Iterable[str] = ()
+    increasing: Iterable[str] = ()
+    decreasing: Iterable[str] = ()
+    bounds: Mapping[str, tuple[float, float]] | None = None
+    integer: Iterable[str] | None = None  # None: those of whole numbers among the training rows
+    max_categories: int = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,54 +40,102 @@ class Limits:
     high: Array  # (n_encoded,)
     categories: tuple[Group, ...]  # that may change
     most_categories: int  # at once
-    given: bool  # whether there are any limits
+    words: str  # what the limits are, after "no row .."; empty where there are none
 
     @classmethod
     def of(
         cls,
         groups: tuple[Group, ...],
         values: Mapping[str, Any],
-        fixed: Iterable[str],
-        bounds: Mapping[str, tuple[float, float]] | None,
-        integer: Iterable[str],
-        max_categories: int,
+        wishes: Wishes,
+        summary: Summary | None,
+        n_encoded: int,
+        integers: Iterable[str] = (),
     ) -> Limits:
-        """From names and bounds of the user's columns; yes and no stay so."""
-        held, whole = _names(fixed, "fixed"), _names(integer, "integer")
-        within = dict(bounds or {})
-        _check_names(groups, {"fixed": held, "bounds": within, "integer": whole})
+        """Of the user's columns, for a row of these values; yes and no stay so. Numbers stay within
+        the range of the training rows, where that is known and no bounds are given; `integers` are
+        columns of whole numbers where it is not.
+        """
+        held, up, down = (
+            set(names_in(getattr(wishes, option), option))
+            for option in ("immutable", "increasing", "decreasing")
+        )
+        given = dict(wishes.bounds or {})
+        whole = None if wishes.integer is None else set(names_in(wishes.integer, "integer"))
+        numeric_only = {"increasing": up, "decreasing": down, "bounds": given}
+        _check_names(groups, {"immutable": held, **numeric_only, "integer": whole or ()})
+        for name in up & down:
+            raise InputError(
+                f"increasing and decreasing both name {name!r}; name it in immutable if it cannot"
+                " change."
+            )
         by_name = {group.name: group for group in groups}
         numbers = {name for name, group in by_name.items() if group.levels is None}
-        for name in numbers:
-            if isinstance(values[name], bool):
-                whole.add(name)
-                within.setdefault(name, (0, 1))
-        n_encoded = max((group.columns.stop for group in groups), default=0)
-        numeric = np.zeros(n_encoded, dtype=bool)
-        numeric[[by_name[name].columns.start for name in numbers - held]] = True
+        column = {name: by_name[name].columns.start for name in numbers}
+        yes_no = {name for name in numbers if isinstance(values[name], bool)}
+        if whole is None:
+            known = set(integers) if summary is None else _of_whole(summary, column)
+            whole = {name for name in known & numbers if float(values[name]).is_integer()}
         low, high = np.full(n_encoded, -np.inf), np.full(n_encoded, np.inf)
-        for name, pair in within.items():
-            column = by_name[name].columns.start
-            low[column], high[column] = _bounds(name, pair)
+        for name, j in column.items():
+            if name in given:
+                low[j], high[j] = _bounds(name, given[name])
+            elif name in yes_no:
+                low[j], high[j] = 0.0, 1.0
+            elif summary is not None:
+                now = float(values[name])
+                low[j], high[j] = min(now, summary.low[j]), max(now, summary.high[j])
+        for name in up:
+            low[column[name]] = max(low[column[name]], float(values[name]))
+        for name in down:
+            high[column[name]] = min(high[column[name]], float(values[name]))
+        numeric = np.zeros(n_encoded, dtype=bool)
+        numeric[[column[name] for name in numbers - held]] = True
+        asked = bool(held or up or down or given or wishes.integer)
         return cls(
             numeric=numeric,
-            whole=tuple(sorted(by_name[name].columns.start for name in whole - held)),
+            whole=tuple(sorted(column[name] for name in (whole | yes_no) - held)),
             low=low,
             high=high,
             categories=tuple(
                 group for group in groups if len(group.levels or ()) > 1 and group.name not in held
             ),
-            most_categories=max_categories,
-            given=bool(held or whole or within),
+            most_categories=wishes.max_categories,
+            words=_words(asked, summary is not None and bool(numbers - held - set(given))),
+        )
+
+    def hold(self, missing: Sequence[Group]) -> Limits:
+        """With values that are missing, which stay so."""
+        if not missing:
+            return self
+        numeric, starts = self.numeric.copy(), [one.columns.start for one in missing]
+        numeric[[j for j, one in zip(starts, missing, strict=True) if one.levels is None]] = False
+        held = {one.name for one in missing}
+        return replace(
+            self,
+            numeric=numeric,
+            whole=tuple(j for j in self.whole if j not in starts),
+            categories=tuple(one for one in self.categories if one.name not in held),
         )
 
 
-def _names(given: Iterable[str], option: str) -> set[str]:
+def _of_whole(summary: Summary, column: Mapping[str, int]) -> set[str]:
+    """The columns of whole numbers among the training rows."""
+    return {name for name, j in column.items() if summary.whole[j]}
+
+
+def _words(asked: bool, ranges: bool) -> str:
+    parts = ["the given limits"] * asked + ["the range of the training rows"] * ranges
+    return f" within {' and '.join(parts)}" if parts else ""
+
+
+def names_in(given: Iterable[str], option: str) -> tuple[str, ...]:
+    """Names of columns that a user gives."""
     if isinstance(given, str):
         raise InputError(
             f"{option} must be a list of column names; got the text {given!r}. Write [{given!r}]."
         )
-    return set(given)
+    return tuple(given)
 
 
 def _check_names(groups: tuple[Group, ...], given: dict[str, Iterable[str]]) -> None:
@@ -84,9 +145,10 @@ def _check_names(groups: tuple[Group, ...], given: dict[str, Iterable[str]]) -> 
             if name not in levels:
                 known = ", ".join(map(repr, list(levels)[:20]))
                 raise InputError(f"{option} names {name!r}; the columns are {known}.")
-            if option != "fixed" and levels[name] is not None:
+            if option != "immutable" and levels[name] is not None:
                 raise InputError(
-                    f"column {name!r} holds categories, which have no bounds and are no numbers."
+                    f"{option} names {name!r}, a column of categories, which have no bounds and are"
+                    " no numbers; immutable keeps it as it is."
                 )
 
 
@@ -161,7 +223,7 @@ class Goal:
             return Goal(target, answer, level, bool(level > score))
         if wanted is not None and wanted not in target.classes:
             raise InputError(
-                f"target must be one of the labels {target.classes.tolist()}; got {wanted!r}."
+                f"target must be one of the labels {target.classes.tolist()}; got {item(wanted)!r}."
             )
         if np.ndim(score):
             goal = AnyOther if wanted is None else OneClass

@@ -5,7 +5,7 @@ and what each feature contributes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,12 +13,16 @@ import numpy as np
 
 from .._renamed import warn_of
 from .._typing import AnyArray, Array, Booleans, Integers
-from ..mixture import Mixture, View, mixture_of
-from ..tables import Entry, item, one_row, table_of, values_of
+from ..frames import is_missing
+from ..mixture import Mixture, View
+from ..pipelines import Subject, subject_of
+from ..tables import Entry, decode, item, number, one_row, table_of, values_of
 from ._contributions import nearest_rows, split_scores
 from ._row import ClassScore, RowExplanation
 
 __all__ = ["LocalExplanation", "explain_local"]
+
+_JOINT = 3  # values of a term of several columns that are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +51,17 @@ class LocalExplanation:
         The labels of a classifier.
     reference : tuple of str
         For each model, what its contributions are relative to.
+    reference_values : tuple of dict
+        For each model, the values of that row; empty for a model from an older file.
     nearest, nearest_distance : ndarray, (n_rows, n_neighbors), or None
         Indices and distances of training rows for which the same model is used; -1 and nan where
         there are no more.
+    train_values : dict of ndarray
+        The values of each feature of the rows that were given as X_train.
+    note : str
+        Of a pipeline: which columns are not the table's own; else empty.
+    stand_ins : dict
+        Of a pipeline: what a step puts in place of the missing values of a column.
 
     Examples
     --------
@@ -86,6 +98,10 @@ class LocalExplanation:
     reference: tuple[str, ...]  # for each model; the last is for several together
     nearest: Integers | None  # (n_rows, n_neighbors), of the training rows; -1: there are no more
     nearest_distance: Array | None
+    reference_values: tuple[dict[str, Any], ...] = ()
+    train_values: dict[str, AnyArray] = field(default_factory=dict)
+    note: str = ""
+    stand_ins: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def prediction(self) -> AnyArray:
@@ -139,10 +155,11 @@ class LocalExplanation:
             score=parts[answer].score,
             model_used=used,
             model_name=mixture.region_name(used),
-            reason=_reason(int(view.member[:, row].sum()), used, n),
+            reason=_reason(int(view.member[:, row].sum()), used, n) + self._lacks(row),
             models=tuple(self._model(i, row) for i in range(n + 1)),
             contradicted=bool(self.contradicted[row]),
             reference=self.reference[used],
+            reference_values=self.reference_values[used] if self.reference_values else {},
             base=parts[answer].base,
             contributions=dict(parts[answer].contributions),
             neighbors=self._neighbors(row),
@@ -150,7 +167,39 @@ class LocalExplanation:
             link=mixture.target.describe().link,
             by_class=parts if self._labels else {},
             where=mixture.localities[used].where if 0 <= used < n else "",
+            note=self.note,
+            missing=self._missing(row),
         )
+
+    def _missing(self, row: int) -> dict[str, Any]:
+        """The features that are missing, and what stands in for each; None of a category, which
+        has a level for that, or is taken as the training average.
+        """
+        inputs, encoded = self.view.mixture.inputs, self.view.encoded[row]
+        found: dict[str, Any] = {}
+        for group in inputs.groups:
+            j = group.columns.start
+            if group.levels is None and np.isnan(encoded[j]):
+                found[group.name] = float(inputs.stand_in[j])
+            elif group.levels is not None and is_missing(self.values[group.name][row : row + 1])[0]:
+                found[group.name] = None
+        for name, column in self.values.items():  # what the steps of a pipeline fill
+            if name not in found and is_missing(column[row : row + 1])[0]:
+                found[name] = self.stand_ins.get(name)
+        return found
+
+    def _lacks(self, row: int) -> str:
+        """Of localities that look at a missing value, in words."""
+        mixture = self.view.mixture
+        far = [i for i in range(mixture.n_localities) if np.isinf(self.view.distance[i, row])]
+        if not far:
+            return ""
+        holes = np.isnan(self.view.encoded[row])
+        own = {j for i in far for j in mixture.loci[i].columns[holes[mixture.loci[i].columns]]}
+        names = " and ".join(mixture.inputs.names[j] for j in sorted(own))
+        some = f"localit{'y' if len(far) == 1 else 'ies'} {', '.join(map(str, far))}"
+        looks = "looks" if len(far) == 1 else "look"
+        return f"; {some} {looks} at {names}, which {'is' if len(own) == 1 else 'are'} missing"
 
     @property
     def _labels(self) -> list[Any]:
@@ -189,7 +238,7 @@ class LocalExplanation:
                 "model": mixture.region_name(i),
                 "where": mixture.localities[i].where if local else "",
                 "applies": bool(view.applicable[i, row]),
-                "distance": float(view.distance[i, row]) if local else None,
+                "distance": _finite(view.distance[i, row]) if local else None,
                 "radius": float(self.radius[i]) if local else None,
                 "depth": self._depth(i, row),
                 "membership": float(view.membership[i, row]) if local else None,
@@ -203,13 +252,20 @@ class LocalExplanation:
         """Distance / radius, of a locality that contains rows."""
         if not 0 <= i < len(self.radius) or self.radius[i] <= 0:
             return None
-        return float(self.view.distance[i, row] / self.radius[i])
+        return _finite(self.view.distance[i, row] / self.radius[i])
 
     def _neighbors(self, row: int) -> tuple[dict[str, Any], ...]:
         if self.nearest is None or self.nearest_distance is None:
             return ()
         found = zip(self.nearest[row].tolist(), self.nearest_distance[row].tolist(), strict=True)
-        return tuple({"row": index, "distance": away} for index, away in found if index >= 0)
+        return tuple(
+            {"row": index, "distance": away, "values": self._train_row(index)}
+            for index, away in found
+            if index >= 0
+        )
+
+    def _train_row(self, index: int) -> dict[str, Any]:
+        return {name: item(column[index]) for name, column in self.train_values.items()}
 
     def to_frame(self) -> Any:
         """A pandas table, one line for each row: the answer, the model used, how deep inside its
@@ -263,19 +319,23 @@ def explain_local(
 ) -> LocalExplanation:
     """Why the model answers what it answers for each row.
 
-    The score is explained relative to the center of the locality used (of the exterior model: the
-    average training row): the score there, plus coefficient times distance from it for each column,
-    is the score (whose exponential is the prediction, with a log link). Columns that encode one
-    feature are added up. Of three classes or more this is so for the score of each, and the answer
-    is the class of the largest: see `RowExplanation.by_class`, and `RowExplanation.against` for
-    why it is one class and not another.
+    The score is explained relative to the median row of the training rows that the locality used
+    contains (of the exterior model: of those in no locality): the score there, plus coefficient
+    times distance from it for each column, is the score (whose exponential is the prediction, with
+    a log link). A model from an older file, which has no median rows, is explained relative to the
+    center of the locality. Columns that encode one feature are added up. Of three classes or more
+    this is so for the score of each, and the answer is the class of the largest: see
+    `RowExplanation.by_class`, and `RowExplanation.against` for why it is one class and not another.
 
     Parameters
     ----------
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
+        Or a pipeline that ends in one, which is explained by its input columns where its steps
+        allow it.
     X : rows to explain
     X_train : rows, default=None
-        If given, the nearest of them for which the same model is used are listed.
+        If given, the nearest of them for which the same model is used are listed, in texts and
+        tables too.
     n_neighbors : int, default=3
         How many of them.
     n_neighbours : int, default=None
@@ -307,38 +367,72 @@ def explain_local(
     >>> abs(row.base + sum(row.contributions.values()) - row.score) < 1e-9
     True
     """
-    mixture = mixture_of(model)
+    subject = subject_of(model)
+    mixture = subject.mixture
     if n_neighbours is not None:
         warn_of("explain_local(n_neighbours=)", "n_neighbors")
         n_neighbors = n_neighbours
     if isinstance(X, Mapping) or getattr(X, "ndim", 2) == 1:  # a row by itself
-        X = one_row(mixture, X)
-    view = mixture.view(mixture.encode(X))
+        X = one_row(mixture, X) if subject.steps is None else subject.given(X)
+    rows = subject.table(X)
+    view = mixture.view(mixture.encode(rows))
     base, parts = split_scores(view)
-    nearest, distance = None, None
+    nearest, distance, known = None, None, {}
     if X_train is not None:
-        train = mixture.view(mixture.encode(X_train, "X_train"))
+        others = subject.table(X_train)
+        train = mixture.view(mixture.encode(others, "X_train"))
         nearest, distance = nearest_rows(view, train, n_neighbors)
+        known = subject.values(X_train) if subject.traced else _values(mixture, others)
+    names, values = _references(subject)
+    contributions = mixture.inputs.contributions(parts)
+    if subject.traced:
+        contributions = subject.gather(contributions)
     return LocalExplanation(
-        feature_names=mixture.inputs.columns.names,
-        values=values_of(mixture, X),
+        feature_names=subject.names if subject.traced else mixture.inputs.term_names,
+        values=subject.values(X) if subject.traced else _values(mixture, rows),
         base=base,
-        contributions=_gather(mixture, parts),
+        contributions=contributions,
         view=view,
-        reference=(
-            *(f"the center of locality {i}" for i in range(mixture.n_localities)),
-            "the average training row",
-            "the centers of these localities",
-        ),
+        reference=names,
         nearest=nearest,
         nearest_distance=distance,
+        reference_values=values,
+        train_values=known,
+        note=subject.note,
+        stand_ins=subject.stand_ins,
     )
 
 
-def _gather(mixture: Mixture, parts: Array) -> Array:
-    """What the user's own columns add, from what their encoded columns add."""
-    rows = mixture.inputs.contributions(parts.reshape(-1, parts.shape[-1]))
-    return rows.reshape(*parts.shape[:-1], -1)
+def _finite(distance: Any) -> float | None:
+    """A distance; None from a locality that looks at a missing value."""
+    return float(distance) if np.isfinite(distance) else None
+
+
+def _values(mixture: Mixture, X: Any) -> dict[str, AnyArray]:
+    """Of the user's columns, and of what is made of several of them: these values together."""
+    found, inputs = values_of(mixture, X), mixture.inputs
+    columns = list(found.values())
+    for term, own in zip(inputs.term_names[len(columns) :], inputs.joint, strict=True):
+        rows = zip(*(columns[k] for k in own[:_JOINT]), strict=True)
+        end = ", .." if len(own) > _JOINT else ""
+        texts = [", ".join(number(item(one)) for one in row) + end for row in rows]
+        found[term] = np.array(texts, dtype=object)
+    return found
+
+
+def _references(subject: Subject) -> tuple[tuple[str, ...], tuple[dict[str, Any], ...]]:
+    """What the contributions of each model are relative to, in words and in numbers; the last is
+    for several together.
+    """
+    mixture = subject.mixture
+    n, summary = mixture.n_localities, mixture.provenance.summary
+    if summary is None:
+        centers = (f"the center of locality {i}" for i in range(n))
+        return (*centers, "the average training row", "the centers of these localities"), ()
+    outer = "the median row of the exterior" if n else "the median training row"
+    names = [f"the median row of locality {i}" for i in range(n)]
+    rows = tuple(decode(filter(subject.known, subject.groups), row) for row in summary.medians)
+    return (*names, outer, "the median rows of these localities"), (*rows, {})
 
 
 def _columns(part: ClassScore) -> dict[str, float]:
@@ -356,6 +450,8 @@ def _of_class(part: ClassScore) -> Iterator[tuple[str, str, float]]:
 def _reason(containing: int, used: int, n: int) -> str:
     if used < 0:
         return "several localities contain the row; the mean of their scores is used"
+    if n == 0:
+        return "it has no localities"
     if used == n:
         return "no locality contains the row"
     if containing == 1:

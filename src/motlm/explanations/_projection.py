@@ -76,6 +76,23 @@ class Domain:
         """A point that is inside, or nearer to that; here the same."""
         return point
 
+    def potential(self, begin: Array, sign: float) -> tuple[Array, Array]:
+        """(n_planes, n_columns) each: the most that a column can add to a score, times a sign,
+        between its ends, beyond what it adds at a point; and its steepest slope.
+        """
+        gradient = sign * np.atleast_2d(self.gradient)
+        ends = [
+            np.where(gradient != 0, gradient * np.where(gradient != 0, end - begin, 0.0), 0.0)
+            for end in self._ends()
+        ]
+        return np.maximum(*ends), np.abs(gradient)
+
+    def _ends(self) -> tuple[Array, Array]:
+        """Of the columns, within box and ellipsoid."""
+        reach = np.full(len(self.weight), np.inf)
+        np.divide(self.radius, np.sqrt(self.weight), out=reach, where=self.weight > 0)
+        return np.maximum(self.low, self.center - reach), np.minimum(self.high, self.center + reach)
+
     def walls(self, point: Array) -> Array:
         """(n_walls, n_columns): the gradients of the planes that a point lies on."""
         return self.gradient[None]

@@ -13,11 +13,12 @@ import numpy as np
 
 from .._renamed import warn_of
 from ..errors import InputError
-from ..tables import html_table, number, plain, table_of
+from ..tables import html_table, item, number, plain, table_of
 
 __all__ = ["ClassScore", "RowExplanation"]
 
 _CLASSES = 5  # that texts list besides the answer
+_COLUMNS = 5  # of training rows that texts show
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,11 @@ class RowExplanation:
         Whether applicable models contradict each other.
     reference, base : str, float
         What contributions are relative to, and the score there.
+    reference_values : dict
+        The values of that row; empty where several models are used, and for models from older
+        files.
+    note : str
+        Of a pipeline: which columns are not the table's own; else empty.
     contributions : dict of float
         By feature; ``base`` plus their sum is the score, not always the prediction.
     score_label : str
@@ -115,9 +121,13 @@ class RowExplanation:
         Of three labels or more: score, probability, base and contributions of each. Else empty.
     runner_up
         The label of the second largest of several scores; None else.
+    missing : dict
+        The features that are missing, and the value that stands in for each in the models: the
+        median of the training rows, or their average if no value was missing there; None for a
+        category.
     neighbors : tuple of dict
         The nearest training rows for which the same model is used, if `explain_local` was given
-        X_train.
+        X_train: the number of each, its standardized distance, and its values.
 
     Examples
     --------
@@ -131,8 +141,8 @@ class RowExplanation:
     >>> print(explain_local(model, [[0.5]])[0])  # doctest: +ELLIPSIS
     row 0: 0.2..., decided by locality 0, x0 -0... to 0...; no other locality contains the row
         locality 0 gives 0.2...
-        ... at the center of locality 0
-        +0.2... x0 = 0.5
+        0... at the median row of locality 0
+        +0... x0 = 0.5 (there ...)
         = 0.2...
     """
 
@@ -153,6 +163,9 @@ class RowExplanation:
     link: str = "identity"
     by_class: dict[Any, ClassScore] = field(default_factory=dict)
     where: str = ""
+    reference_values: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+    missing: dict[str, Any] = field(default_factory=dict)
 
     @property
     def runner_up(self) -> Any:
@@ -191,7 +204,7 @@ class RowExplanation:
         if other not in self.by_class or other == self.prediction:
             others = [one for one in self.by_class if one != self.prediction]
             raise InputError(
-                f"expected one of the other labels {others}; got {label!r}."
+                f"expected one of the other labels {list(map(item, others))}; got {item(label)!r}."
                 if others
                 else "this model has one score, not one for each of several classes."
             )
@@ -251,7 +264,8 @@ class RowExplanation:
         return [
             {
                 "feature": name,
-                "value": self.values[name],
+                "value": None if name in self.missing else self.values[name],
+                **({"reference": self.reference_values.get(name)} if self.reference_values else {}),
                 "contribution": self.contributions[name],
                 **({"factor": factors[name]} if factors else {}),
                 **({f"against {self.runner_up}": against[name]} if against else {}),
@@ -278,11 +292,58 @@ class RowExplanation:
         if self.contradicted:
             lines.append("    applicable models contradict each other")
         lines.append(f"    {number(self._shown(self.base))} at {self.reference}")
-        lines += [f"    {_term(one)}" for one in self._rows() if one["contribution"] != 0.0]
+        lines += [f"    {self._term(one)}" for one in self._rows() if one["contribution"] != 0.0]
         same = self.link == "log" or self.prediction == self.score
         end = "" if same and not self.by_class else f", the {self._score_name}"
         lines.append(f"    = {number(self._shown(self.score))}{end}")
-        return "\n".join(lines + self._other_classes())
+        note = [f"    {self.note}"] if self.note else []
+        return "\n".join(lines + self._other_classes() + self._neighbor_lines() + note)
+
+    def _neighbor_lines(self) -> list[str]:
+        """The nearest training rows, each with the columns that contribute most."""
+        if not self.neighbors:
+            return []
+        names = [one["feature"] for one in self._rows()[:_COLUMNS]]
+        more = ", .." if len(self.contributions) > len(names) else ""
+        return [
+            "    nearest training rows for which the same model is used:",
+            *(
+                f"        {_name_of(one)}, at a distance of {number(one['distance'])}: "
+                + ", ".join(f"{name} = {number(one['values'][name])}" for name in names)
+                + more
+                for one in self.neighbors
+            ),
+        ]
+
+    def _neighbor_table(self) -> str:
+        """The same in HTML, with all columns."""
+        if not self.neighbors:
+            return ""
+        rows = [
+            {"row": one["row"], "distance": one["distance"], **one["values"]}
+            for one in self.neighbors
+        ]
+        return (
+            "<p>Nearest training rows for which the same model is used, by their standardized"
+            f" distance:</p>{html_table(rows)}"
+        )
+
+    def _term(self, entry: Mapping[str, Any]) -> str:
+        """What a feature adds to the score, or multiplies the rate by."""
+        value = self._told(entry["feature"])
+        if entry.get("reference") is not None:
+            value += f" (there {number(entry['reference'])})"
+        if "factor" in entry:
+            return f"x {number(entry['factor'])} for {value}"
+        return f"{entry['contribution']:+.4g} {value}"
+
+    def _told(self, name: str) -> str:
+        """A feature and its value."""
+        if name not in self.missing:
+            return f"{name} = {number(self.values[name])}"
+        if self.missing[name] is None:
+            return f"{name} is missing"
+        return f"{name} is missing, {number(self.missing[name])} stands in"
 
     @property
     def _score_name(self) -> str:
@@ -307,7 +368,7 @@ class RowExplanation:
             f"    {number(self.prediction)} against {number(self.runner_up)}:",
             f"        {number(part.base)} at {self.reference}",
             *(
-                f"        {part.contributions[name]:+.4g} {name} = {number(self.values[name])}"
+                f"        {part.contributions[name]:+.4g} {self._told(name)}"
                 for name in features
                 if part.contributions[name] != 0.0
             ),
@@ -347,7 +408,14 @@ class RowExplanation:
             f"{html_table([_without_scores(one) for one in self.models])}"
             f"<p>{escape(label[:1].upper() + label[1:])} {escape(number(self._shown(self.base)))}"
             f" at {escape(self.reference)}, and</p>{html_table(self._rows())}"
+            f"{self._neighbor_table()}{f'<p>{escape(self.note)}</p>' if self.note else ''}"
         )
+
+
+def _name_of(neighbor: Mapping[str, Any]) -> str:
+    """A training row, by its number and its ID where that is known."""
+    case = f" ({neighbor['case']})" if "case" in neighbor else ""
+    return f"row {neighbor['row']}{case}"
 
 
 def _in_a_sentence(name: str) -> str:
@@ -357,14 +425,6 @@ def _in_a_sentence(name: str) -> str:
 def _without_scores(model: Mapping[str, Any]) -> dict[str, Any]:
     """A line of a table: the scores of several classes have no place in one."""
     return {name: value for name, value in model.items() if name != "scores"}
-
-
-def _term(entry: Mapping[str, Any]) -> str:
-    """What a feature adds to the score, or multiplies the rate by."""
-    value = f"{entry['feature']} = {number(entry['value'])}"
-    if "factor" in entry:
-        return f"x {number(entry['factor'])} for {value}"
-    return f"{entry['contribution']:+.4g} {value}"
 
 
 def _exp(value: float) -> float:

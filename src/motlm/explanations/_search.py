@@ -1,20 +1,22 @@
-"""The nearest row with another answer: over changes of categories, branches over whole numbers and
-curves, and projections in the columns of numbers.
+"""The nearest row with another answer: over columns that change, changes of categories, branches
+over whole numbers and curves, and projections in the columns of numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import combinations, islice, product
+from math import comb
 from typing import Any
 
 import numpy as np
 
-from .._typing import Array, Booleans
-from ..inputs import Group
+from .._typing import Array, Booleans, Integers
 from ..mixture import Mixture
+from ..pipelines import Group
 from ._curved import Bend, Curved
 from ._detour import Detour
 from ._limits import Conditions, Limits
@@ -29,6 +31,9 @@ _ALL_NODES = 5000  # of all combinations of categories, after which each has the
 _FEW_NODES = 50
 _CHOICES = 20_000  # combinations of categories
 _DETOURS = 20  # searches by a general solver
+_SUBSETS = 200_000  # of columns of numbers that are looked at
+_PAIRS = 2_000_000  # of these and combinations of categories that are held at once
+_TRIED = 2000  # of them in which the nearest row is searched for
 _WHOLE = 1e-9  # from a whole number
 _SAME = 1e-9  # relative, of squared distances
 _CELLS = 20  # that are tried one after another from a point of a curved domain
@@ -45,6 +50,18 @@ class Found:
     elsewhere: bool = False  # whether nearer ones lie where another model is used
     detours: int = 0
     branches: int = 0
+    tried: int = 0  # sets of columns
+    more: bool = False  # whether more columns change than were asked for
+    none_of_few: bool = False  # whether it is proved that this must be so
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """Levels of the categories."""
+
+    paid: float  # squared distance from those of the row
+    row: Array  # with these levels
+    count: int  # of categories that differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +75,7 @@ class Search:
     domain: Domain  # of the points with that answer
     detour: Detour
     accept: Callable[[Array], bool]  # whether the model itself gives the answer for an encoded row
+    free: Booleans  # (n_encoded,): columns of numbers that may change, and matter
 
     @classmethod
     def of(
@@ -88,8 +106,10 @@ class Search:
             locus = routine.loci[used]
             center[locus.columns], radius = locus.center, locus.radius
             weight[locus.columns] = 1.0 if locus.weight is None else locus.weight
+        free = np.asarray(limits.numeric & (factor > 0))
         around: dict[str, Any] = {
-            "equal": conditions.equal and not limits.whole,
+            # whole numbers and categories alone may have to go beyond
+            "equal": conditions.equal and not limits.whole and bool(free.any()),
             "low": _standardize(limits.low, origin, factor),
             "high": _standardize(limits.high, origin, factor),
             "center": center,
@@ -105,12 +125,7 @@ class Search:
         else:
             domain = Wedge(gradient=gradient, reach=reach, **around)
         detour = Detour.of(domain, routine.loci, used)
-        return cls(row, origin, factor, limits, domain, detour, accept)
-
-    @property
-    def free(self) -> Booleans:
-        """(n_encoded,): columns of numbers that may change, and matter."""
-        return np.asarray(self.limits.numeric & (self.factor > 0))
+        return cls(row, origin, factor, limits, domain, detour, accept, free)
 
     @property
     def gap(self) -> float:
@@ -123,13 +138,132 @@ class Search:
         """The nearest row that has the answer, over all changes of a few categories; or what was
         found so far, if that is nearer.
         """
-        choices = list(islice(self._choices(), _CHOICES + 1))
-        found = replace(found, exact=found.exact and len(choices) <= _CHOICES)
-        for paid, changed in sorted(choices, key=lambda choice: choice[0]):
-            if paid >= found.cost:
+        found = replace(found, exact=found.exact and len(self._choices) <= _CHOICES)
+        for one in sorted(self._choices, key=lambda one: one.paid):
+            if one.paid >= found.cost:
                 break  # they come in order of what they cost
-            found = self._improve(found, paid, changed)
+            found = self._improve(found, one.paid, one.row)
         return found
+
+    def best_of(self, count: int, found: Found) -> Found:
+        """The same over all changes of so many columns; where they are too many, of some."""
+        trials, beyond = self._trials(count, found.cost)
+        found = replace(found, exact=found.exact and len(self._choices) <= _CHOICES)
+        for bound, choice, columns in trials:
+            if bound * (1.0 - _SAME) >= found.cost:
+                break  # they come in order of what they cost at least
+            if found.tried >= _TRIED:
+                return replace(found, exact=False)
+            free = np.zeros(len(self.free), dtype=bool)
+            free[columns] = True
+            part = replace(self, free=free)
+            found = part._improve(replace(found, tried=found.tried + 1), choice.paid, choice.row)
+        return replace(found, exact=found.exact and found.cost <= beyond)
+
+    def strongest(self, count: int, found: Found) -> Found:
+        """The same in the columns of numbers that can add most to the scores, so many of them."""
+        most, steep = (one.sum(axis=0) for one in self._potential[1.0])
+        columns = np.flatnonzero(self.free)
+        order = columns[np.lexsort((-steep[columns], -most[columns]))][:count]
+        if len(order) < count or np.isinf(self._bounds(self._choices[:1], order[None])).all():
+            return found
+        free = np.zeros(len(self.free), dtype=bool)
+        free[order] = True
+        return replace(self, free=free)._improve(found, 0.0, self.row)
+
+    def is_small(self, count: int) -> bool:
+        """Whether all changes of so many columns can be looked at."""
+        return comb(int(self.free.sum()), min(count, int(self.free.sum()) // 2)) <= _SUBSETS
+
+    @property
+    def n_changeable(self) -> int:
+        """Columns of the user's that may change at once."""
+        categories = min(len(self.limits.categories), self.limits.most_categories)
+        return int(self.free.sum()) + categories
+
+    def _trials(
+        self, count: int, cost: float
+    ) -> tuple[list[tuple[float, _Choice, Integers]], float]:
+        """Changes of so many columns by which there may be enough of the score: a squared distance
+        that no such row is nearer than, the categories, and the columns of numbers. Those first
+        that may be nearest, of less than a cost; and what others cost at least, where these are
+        not all.
+        """
+        made: list[tuple[float, _Choice, Integers]] = []
+        beyond = np.inf
+        for categories in range(min(count, self.limits.most_categories) + 1):
+            choices = [one for one in self._choices if one.count == categories and one.paid < cost]
+            if not choices:
+                continue
+            subsets, every = self._subsets(count - categories)
+            beyond = beyond if every else 0.0
+            step = max(1, _PAIRS // max(len(subsets), 1))
+            for start in range(0, len(choices), step):
+                some = choices[start : start + step]
+                bounds = self._bounds(some, subsets)
+                which, columns = np.nonzero(bounds < cost)
+                made += [
+                    (float(bounds[k, m]), some[k], subsets[m])
+                    for k, m in zip(which.tolist(), columns.tolist(), strict=True)
+                ]
+                if len(made) > _TRIED:
+                    made.sort(key=lambda one: one[0])
+                    beyond, made = min(beyond, made[_TRIED][0]), made[:_TRIED]
+        return sorted(made, key=lambda one: one[0]), beyond
+
+    def _subsets(self, count: int) -> tuple[Integers, bool]:
+        """(n_subsets, count): columns of numbers that change together, and whether these are all;
+        else of those along which scores are steepest. Columns that are out of their bounds change
+        in any case.
+        """
+        columns = np.flatnonzero(self.free)
+        if count > len(columns):
+            return np.empty((0, count), dtype=np.intp), True
+        steep = self._potential[1.0][1].max(axis=0)
+        order = columns[np.argsort(-steep[columns], kind="stable")]
+        kept = len(order)
+        while comb(kept, count) > _SUBSETS:
+            kept -= 1
+        made = list(combinations(order[:kept].tolist(), count))
+        subsets = np.sort(np.array(made, dtype=np.intp).reshape(len(made), count), axis=1)
+        begin = self._begin(self.row)
+        slack = _SAME * (1.0 + np.abs(begin))
+        out = (begin < self.domain.low - slack) | (begin > self.domain.high + slack)
+        must = self.free & out
+        if must.any():
+            subsets = subsets[must[subsets].sum(axis=1) == must.sum()]
+        return subsets, kept == len(order)
+
+    def _bounds(self, choices: list[_Choice], subsets: Integers) -> Array:
+        """(n_choices, n_subsets): squared distances that no row is nearer than; infinite where the
+        columns together cannot give enough of the score.
+        """
+        starts = np.array([self._begin(one.row) for one in choices])
+        gradient = np.atleast_2d(self.domain.gradient)
+        begin = self._begin(self.row)
+        # categories are straight, so that they add to what the row lacks
+        lacks = -(np.atleast_1d(self.domain.excess(begin)) + (starts - begin) @ gradient.T)
+        bounds = np.repeat(np.array([one.paid for one in choices])[:, None], len(subsets), axis=1)
+        signs = (1.0, -1.0) if self.domain.equal else (1.0,)
+        for sign in signs:
+            most, steep = self._potential[sign]
+            gains = most[:, subsets].sum(axis=-1)
+            squares = (steep[:, subsets] ** 2).sum(axis=-1)
+            for k, lack in enumerate((sign * lacks).T):
+                slack = _SAME * (1.0 + np.abs(lack))
+                far = np.maximum(lack - slack, 0.0)[:, None] ** 2
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    away = np.where(far > 0.0, far / squares[k], 0.0)
+                away[gains[k] * (1.0 + _SAME) < (lack - slack)[:, None]] = np.inf
+                paid = np.array([one.paid for one in choices])[:, None]
+                bounds = np.maximum(bounds, paid + away)
+        return bounds
+
+    @cached_property
+    def _potential(self) -> dict[float, tuple[Array, Array]]:
+        """By sign, what the columns can do from the row."""
+        begin = self._begin(self.row)
+        return {sign: self.domain.potential(begin, sign) for sign in (1.0, -1.0)}
 
     def _improve(self, found: Found, paid: float, changed: Array) -> Found:
         """With the nearest row that has these categories, if it is nearer."""
@@ -167,26 +301,30 @@ class Search:
 
     # -- categories
 
-    def _choices(self) -> Iterator[tuple[float, Array]]:
-        """Rows with at most so many categories changed, and what that costs."""
-        yield 0.0, self.row
+    @cached_property
+    def _choices(self) -> list[_Choice]:
+        """Rows with at most so many categories changed, one more than are looked at if there are
+        more.
+        """
+        return list(islice(self._all_choices(), _CHOICES + 1))
+
+    def _all_choices(self) -> Iterator[_Choice]:
+        yield _Choice(0.0, self.row, 0)
         categories = self.limits.categories
         for count in range(1, min(self.limits.most_categories, len(categories)) + 1):
             for chosen in combinations(categories, count):
                 for levels in product(*(self._other_levels(group) for group in chosen)):
                     row = self.row.copy()
                     for group, level in zip(chosen, levels, strict=True):
-                        row[group.columns] = 0.0
-                        if level:
-                            row[group.columns.start + level - 1] = 1.0
+                        row[group.columns] = group.codes[level]
                     step = (row - self.row) * self.factor
-                    yield float(step @ step), row
+                    yield _Choice(float(step @ step), row, count)
 
     def _other_levels(self, group: Group) -> list[int]:
-        """The levels that the row does not have; the first has no column of its own."""
-        part = self.row[group.columns]
-        levels = range(len(group.levels or ()))
-        return [k for k in levels if not (part[k - 1] == 1.0 if k else not part.any())]
+        """The levels that the row does not have."""
+        other = (group.codes != self.row[group.columns]).any(axis=1)
+        levels = group.levels or ()  # no value is taken away
+        return [int(k) for k in np.flatnonzero(other) if levels[k] is not None]
 
     # -- numbers
 

@@ -18,6 +18,7 @@ _SAME = 1e-13  # relative; products of matrices differ in the last bits from row
 def routine_of(model: Any, norms: tuple[str, ...], language: str) -> Routine:
     """How an estimator or a mixture predicts; an error if a norm or a link cannot be written."""
     mixture = mixture_of(model)
+    mixture.refuse_transformer(f"the export to {language}")
     routine = mixture.routine()
     if not all(norm in norms for norm in routine.norms):
         raise ExportError(

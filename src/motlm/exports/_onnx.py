@@ -24,7 +24,8 @@ def to_onnx(model: Any) -> Any:
     For a classifier of two classes `score` is the linear score, positive for the second class; of
     several it is (rows, classes), and the largest decides. With the log loss, the logistic function
     or the softmax of it is what `predict_proba` gives. Else `score` is the prediction, as `predict`
-    gives it: with a log link, the exponential of the linear score.
+    gives it: with a log link, the exponential of the linear score. A missing value is NaN; in a
+    column that had none in fit it makes the score NaN.
 
     Parameters
     ----------
@@ -113,7 +114,8 @@ def _score(routine: Routine, graph: _Graph) -> str:
     used, n, classes = routine.used, len(routine.loci), routine.intercept.shape[1:]
     place = {int(j): k for k, j in enumerate(used)}
     factor = routine.factor[used]
-    chosen = graph.node("Gather", "X", graph.constant(used, np.int64), axis=1)
+    rows = _encode(routine, graph)
+    chosen = graph.node("Gather", rows, graph.constant(used, np.int64), axis=1)
     shifted = graph.node("Sub", chosen, graph.constant(routine.origin[used]))
     # the factor stands in the coefficients: a product with one number before MatMul, ONNX Runtime
     # would turn into a float32
@@ -124,11 +126,15 @@ def _score(routine: Routine, graph: _Graph) -> str:
     if classes:  # (rows, n + 1, classes), else (rows, n + 1)
         scores = graph.node("Reshape", scores, graph.constant([0, n + 1, *classes], np.int64))
     if routine.curves:
-        scores = graph.node("Add", scores, _bends(routine, graph))
+        scores = graph.node("Add", scores, _bends(routine, rows, graph))
     if n == 0:
         return scores
     z = graph.node("Mul", shifted, graph.constant(factor))
-    away = graph.node("Concat", *(_distance(one, z, place, graph) for one in routine.loci), axis=1)
+    each = [
+        _unless_missing(_distance(one, z, place, graph), routine, one, graph)
+        for one in routine.loci
+    ]
+    away = graph.node("Concat", *each, axis=1)
     radius = routine.radius
     if classes:  # (rows, n, 1), else (rows, n)
         away, radius = graph.node("Unsqueeze", away, graph.axis(2)), radius[:, None]
@@ -141,7 +147,42 @@ def _score(routine: Routine, graph: _Graph) -> str:
     return graph.node("GatherElements", scores, chosen, axis=1)
 
 
-def _bends(routine: Routine, graph: _Graph) -> str:
+def _encode(routine: Routine, graph: _Graph) -> str:
+    """Columns with what stands in for missing values, and the indicators of these."""
+    from onnx import TensorProto
+
+    groups = routine.groups
+    lacking = [k for k, one in enumerate(groups) if one.incomplete]
+    if not lacking:
+        return "X"
+    stand_in = [routine.stand_in[one.columns.start] if one.incomplete else np.nan for one in groups]
+    holes = graph.node("IsNaN", "X")
+    filled = graph.node("Where", holes, graph.constant(stand_in), "X")
+    some = graph.node("Gather", holes, graph.constant(lacking, np.int64), axis=1)
+    both = graph.node("Concat", filled, graph.node("Cast", some, to=TensorProto.DOUBLE), axis=1)
+    order, next_one = [], len(groups)
+    for k, one in enumerate(groups):
+        order += [k, next_one] if one.incomplete else [k]
+        next_one += one.incomplete
+    return graph.node("Gather", both, graph.constant(order, np.int64), axis=1)
+
+
+def _unless_missing(away: str, routine: Routine, locus: Locus, graph: _Graph) -> str:
+    """Distances, infinite for rows that lack a value that the locus looks at."""
+    from onnx import TensorProto
+
+    names = [one.name for one in routine.holes(locus)]
+    lacking = [k for k, one in enumerate(routine.groups) if one.name in names]
+    if not lacking:
+        return away
+    some = graph.node("Gather", "X", graph.constant(lacking, np.int64), axis=1)
+    holes = graph.node("Cast", graph.node("IsNaN", some), to=TensorProto.DOUBLE)
+    count = graph.node("ReduceSum", holes, graph.axis(1), keepdims=1)
+    lost = graph.node("Greater", count, graph.constant(0.0))
+    return graph.node("Where", lost, graph.constant(np.inf), away)
+
+
+def _bends(routine: Routine, rows: str, graph: _Graph) -> str:
     """The sum of the curves, like the scores; of one model where all models share them.
 
     Each curve is its first value, and the steps between its knots times ramps from 0 to 1.
@@ -153,7 +194,7 @@ def _bends(routine: Routine, graph: _Graph) -> str:
     width = np.concatenate([np.diff(one.knots) for one in routine.curves])
     steps = np.concatenate([np.diff(one, axis=-1) for one in values], axis=-1)
     base = np.sum([one[..., 0] for one in values], axis=0)
-    x = graph.node("Gather", "X", graph.constant(columns, np.int64), axis=1)
+    x = graph.node("Gather", rows, graph.constant(columns, np.int64), axis=1)
     away = graph.node("Sub", x, graph.constant(start))
     share = graph.node("Div", away, graph.constant(width))
     ramps = graph.node("Clip", share, graph.constant(0.0), graph.constant(1.0))

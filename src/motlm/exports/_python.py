@@ -70,8 +70,8 @@ def to_python(model: Any, name: str = "predict") -> str:
     """Source of a function of one row, a mapping of column names to values, that returns the
     prediction.
 
-    It needs nothing but Python. A missing value, or a category that the model refuses, is a
-    ValueError.
+    It needs nothing but Python. A category that the model refuses is a ValueError, and so is a
+    missing value (None, or NaN) in a column that had none in fit.
 
     Parameters
     ----------
@@ -89,11 +89,15 @@ def to_python(model: Any, name: str = "predict") -> str:
     place = {int(j): k for k, j in enumerate(routine.used)}
     body = list(_CURVE) if routine.curves else []
     body += [f"intercepts = {_floats(routine.intercept)}", "x = []"]
+    body += ["missing = set()"] if any(group.incomplete for group in routine.groups) else []
     for group in routine.groups:
         body += _column(routine, group, place)
     body.append("away = []")
     for locus in routine.loci:
         body += _distance(locus, place)
+        lacking = sorted(one.name for one in routine.holes(locus))
+        if lacking:  # a row that lacks a value is not in the locality
+            body += [f"if not missing.isdisjoint({lacking!r}):", "    away[-1] = float('inf')"]
     body += [
         f"radii = {_floats(routine.radius)}",
         f"coefs = {_floats(routine.coef[..., routine.used])}",
@@ -118,20 +122,20 @@ def _column(routine: Routine, group: Group, place: dict[int, int]) -> list[str]:
     name, start = group.name, group.columns.start
     lines = [f"value = row[{name!r}]"]
     if group.levels is None:
-        missing = f"column {name!r} is missing or infinite"
-        lines += [
-            "if value is None or value != value or value in (float('inf'), float('-inf')):",
-            f"    raise ValueError({missing!r})",
-        ]
+        lines += _checked(routine, group)
         if start in place:
             lines.append(_append(routine, start, "value"))
+        if group.indicator is not None and group.indicator in place:
+            hot = f"(1.0 if {name!r} in missing else 0.0)"
+            lines.append(_append(routine, group.indicator, hot))
         return lines + [
             line for curve in routine.curves if curve.column == start for line in _bend(curve)
         ]
     missing, unknown = f"column {name!r} is missing", f"column {name!r}: unknown category "
+    refused = "value = None" if None in group.levels else f"raise ValueError({missing!r})"
     lines += [
         "if value is None or value != value:",
-        f"    raise ValueError({missing!r})",
+        f"    {refused}",
         f"known = value in {group.levels!r}",
     ]
     if routine.refuses_unknown:
@@ -142,6 +146,24 @@ def _column(routine: Routine, group: Group, place: dict[int, int]) -> list[str]:
             hot = f"((1.0 if value == {level!r} else 0.0) if known else {typical})"
             lines.append(_append(routine, j, hot))
     return lines
+
+
+def _checked(routine: Routine, group: Group) -> list[str]:
+    """A number, or what stands in for it."""
+    wrong = f"column {group.name!r} is missing or infinite"
+    if not group.incomplete:
+        return [
+            "if value is None or value != value or value in (float('inf'), float('-inf')):",
+            f"    raise ValueError({wrong!r})",
+        ]
+    wrong = f"column {group.name!r} is infinite"
+    return [
+        "if value is None or value != value:",
+        f"    missing.add({group.name!r})",
+        f"    value = {_float(routine.stand_in[group.columns.start])}",
+        "elif value in (float('inf'), float('-inf')):",
+        f"    raise ValueError({wrong!r})",
+    ]
 
 
 def _bend(curve: Curve) -> list[str]:

@@ -18,6 +18,7 @@ from ._dialects import Dialect, dialect_of
 
 __all__ = ["LONGEST", "to_sql"]
 
+_NOWHERE = 1e200  # the distance, or its square, of a row that lacks a value
 LONGEST = 900_000  # characters; SQLite takes a million
 _NORMS = ("euclidean", "manhattan", "quadratic")
 _SHORTEST_LINE = 24  # characters of a curve between two knots, at least
@@ -25,9 +26,10 @@ _SHORTEST_LINE = 24  # characters of a curve between two knots, at least
 
 def to_sql(model: Any, dialect: str = "ansi") -> str:
     """One SQL expression of the table's columns whose value is the prediction; NULL where a column
-    is NULL, or holds a category that the model refuses. Of several classes, any two are compared,
-    so that the length grows with the square of their number. With a log link it calls EXP, which
-    SQLite has from version 3.35 on, if it was built with the functions of mathematics.
+    is NULL that had no missing values in fit, or holds a category that the model refuses. Of
+    several classes, any two are compared, so that the length grows with the square of their number.
+    With a log link it calls EXP, which SQLite has from version 3.35 on, if it was built with the
+    functions of mathematics.
 
     Parameters
     ----------
@@ -73,15 +75,21 @@ class _Writer:
     def expression(self) -> str:
         """The prediction, or NULL."""
         refused = [text for group in self.routine.groups for text in self._refusals(group)]
+        if not refused:
+            return self._answer()
         return f"CASE WHEN {' OR '.join(refused)} THEN NULL ELSE {self._answer()} END"
 
     def _refusals(self, group: Group) -> list[str]:
         """When there is no prediction because of a column."""
-        name = self.dialect.identifier(group.name)
-        refusals = [f"{name} IS NULL"]
-        if group.levels is not None and self.routine.refuses_unknown:
+        known = group.incomplete or None in (group.levels or ())
+        refusals = [] if known else [self._is_null(group)]
+        if _present(group.levels) and self.routine.refuses_unknown:
+            assert group.levels is not None
             refusals.append(f"{self._compared(group)} NOT IN ({self._listed(group.levels)})")
         return refusals
+
+    def _is_null(self, group: Group) -> str:
+        return f"{self.dialect.identifier(group.name)} IS NULL"
 
     def _compared(self, group: Group) -> str:
         """A column of categories, to be compared with them."""
@@ -89,20 +97,30 @@ class _Writer:
         return name if group.levels is None else self.dialect.compared(name, group.levels[0])
 
     def _listed(self, levels: Sequence[Any]) -> str:
-        return ", ".join(map(self.dialect.literal, levels))
+        return ", ".join(map(self.dialect.literal, _present(levels)))
 
     def _encoded(self, group: Group, j: int) -> str:
         """The value of an encoded column."""
+        null = self._is_null(group)
+        if group.levels is None and j == group.columns.start:
+            value = self.dialect.cast(self.dialect.identifier(group.name))
+            if not group.incomplete:
+                return value
+            return f"COALESCE({value}, {self.dialect.real(self.routine.stand_in[j])})"
         if group.levels is None:
-            return self.dialect.cast(self.dialect.identifier(group.name))
+            value = f"CASE WHEN {null} THEN 1.0 ELSE 0.0 END"
+            return self.dialect.cast(value) if self.dialect.casts else value
         name, level = self._compared(group), group.levels[1 + j - group.columns.start]
-        value = f"CASE WHEN {name} = {self.dialect.literal(level)} THEN 1.0"
+        same = null if level is None else f"{name} = {self.dialect.literal(level)}"
+        value = f"CASE WHEN {same} THEN 1.0"
         if self.routine.refuses_unknown:
             value += " ELSE 0.0 END"
         else:
-            others = self._listed([one for one in group.levels if one != level])
+            others = [one for one in group.levels if one != level]
+            some = f"{name} IN ({self._listed(others)})"
+            some += f" OR {null}" if None in others else ""
             typical = self.dialect.real(self.routine.typical[j])
-            value += f" WHEN {name} IN ({others}) THEN 0.0 ELSE {typical} END"
+            value += f" WHEN {some} THEN 0.0 ELSE {typical} END"
         return self.dialect.cast(value) if self.dialect.casts else value
 
     def _standardize(self) -> dict[int, str]:
@@ -150,8 +168,19 @@ class _Writer:
                 f"({text} * {text})" if locus.norm == "manhattan" else text
                 for text, locus in zip(distances, routine.loci, strict=True)
             ]
+        distances = [
+            self._unless_null(text, routine.holes(locus))
+            for text, locus in zip(distances, routine.loci, strict=True)
+        ]
         reach = routine.radius * np.abs(routine.radius) if squared else routine.radius
         return distances, [self.dialect.real(value) for value in reach]
+
+    def _unless_null(self, distance: str, holes: Sequence[Group]) -> str:
+        """A distance, or that of a row that lacks a value of some columns."""
+        if not holes:
+            return distance
+        lacks, far = " OR ".join(map(self._is_null, holes)), self.dialect.real(_NOWHERE)
+        return f"(CASE WHEN {lacks} THEN {far} ELSE {distance} END)"
 
     def _linear(self, coef: Array, intercept: float, z: dict[int, str]) -> str:
         real = self.dialect.real
@@ -301,6 +330,11 @@ class _Writer:
         value = f"{score} * {real(answer.scale)} + {real(answer.center)}"
         value = self.dialect.cast(value) if self.dialect.casts else value
         return value if answer.link == "identity" else f"EXP({value})"
+
+
+def _present(levels: Sequence[Any] | None) -> list[Any]:
+    """Levels that are not missing values."""
+    return [one for one in levels or () if one is not None]
 
 
 def _nearest(scores: Sequence[str], away: Sequence[str], reach: Sequence[str]) -> str:

@@ -11,15 +11,19 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import ModelFileError, MotlmError
+from ..frames import POOLED
 from ..inputs import Columns, TableNotes
 from ..limits import LARGEST
 from ..mixture import Mixture
+from ..pipelines import Prepared
 from ._atomic import write_atomically
+from ._cards import card_entries, read_card, read_linear
 from ._earlier import remember_hash
 from ._mixture import mixture_entries, read_mixture
 from ._models import check_models, model_entries, read_models
 from ._parameters import check_parameters, parameter_entries, read_parameters
 from ._read import Reader, show
+from ._steps import read_steps, steps_entry
 from ._text import checksum, parse, plain, read_bytes, render
 from ._upgrades import HASHED, SCHEMA, WORDED, upgrade
 
@@ -40,6 +44,7 @@ class Saved:
     mixture: Mixture
     table: TableNotes | None = None
     certificate: Any = None
+    steps: Prepared | None = None  # of a pipeline, before the estimator
 
 
 # -- to a file -------------------------------------------------------------------------------------
@@ -50,6 +55,12 @@ def save_model(saved: Saved, path: Any, overwrite: bool = True) -> Path:
 
     What could not be read again, to the last bit, is not written.
     """
+    if saved.mixture.inputs.made is not None:
+        raise ModelFileError(
+            f"a model with local_models={saved.mixture.inputs.kind} holds a transformer, and model"
+            " files hold numbers alone.",
+            "Pickle the model, or use local_models='auto'.",
+        )
     data = render(to_document(saved))
     if from_document(parse(data)).mixture.hash != saved.mixture.hash:
         raise ModelFileError("a file cannot hold all of this model's numbers.", "Pickle the model.")
@@ -70,6 +81,8 @@ def to_document(saved: Saved) -> dict[str, Any]:
         "table": None if table is None else _table_entry(table),
         "certificate": None if certificate is None else certificate.to_dict(),
     }
+    if saved.steps is not None:  # absent of an estimator by itself
+        content["steps"] = steps_entry(saved.steps)
     return {**content, "checksum": checksum(content)}
 
 
@@ -80,10 +93,14 @@ def _table_entry(table: TableNotes) -> dict[str, Any]:
         "fill": plain(dict(table.fill)),
         "calibration": plain(table.calibration),
     }
-    # absent without one, as in files of before there were rates, and rows as centers
+    # absent without one, as in files of before there were rates, pooled levels, rows as centers
     if table.exposure is not None:
         made["exposure"] = plain(table.exposure)
-    return {**made, "cases": plain(table.cases)} if table.cases else made
+    if table.pooled:
+        made["pooled"] = {name: list(levels) for name, levels in table.pooled.items()}
+    if table.cases:
+        made["cases"] = plain(table.cases)
+    return {**made, **card_entries(table)}
 
 
 # -- from a file -----------------------------------------------------------------------------------
@@ -123,10 +140,17 @@ def _read_saved(read: Reader, version: int) -> Saved:
         mixture=mixture,
         table=_read_table(read, mixture),
         certificate=certificate,
+        steps=_read_steps(read, mixture),
     )
     read.done()
     check_parameters(saved.parameters, saved.mixture)
     return saved
+
+
+def _read_steps(read: Reader, mixture: Mixture) -> Prepared | None:
+    if "steps" not in read.content:
+        return None
+    return read_steps(read.part("steps"), len(mixture.inputs.columns.names))
 
 
 def _check(content: dict[str, Any]) -> int:
@@ -173,8 +197,22 @@ def _read_table(read: Reader, mixture: Mixture) -> TableNotes | None:
     cases = table.texts("cases") if "cases" in table.content else ()
     if len(cases) not in (0, mixture.n_localities):
         raise table.fail("cases", f"a text for each of {mixture.n_localities} localities", cases)
+    pooled = _read_pooled(table, mixture.inputs.columns) if "pooled" in table.content else {}
+    card, linear = read_card(table), read_linear(table, mixture)
     table.done()
-    return TableNotes(target, id_column, fill, calibration, exposure, cases)
+    return TableNotes(target, id_column, fill, calibration, exposure, cases, pooled, card, linear)
+
+
+def _read_pooled(table: Reader, columns: Columns) -> Mapping[str, tuple[str, ...]]:
+    """Levels that are read as another; that one must be known."""
+    read, levels = table.part("pooled"), dict(zip(columns.names, columns.levels, strict=True))
+    for name in read.content:
+        if POOLED not in (levels.get(name) or ()):
+            raise ModelFileError(
+                f"{read.where[:-1]} should be levels of columns that have the level {POOLED!r}; got"
+                f" {show(name)}."
+            )
+    return {name: read.texts(name) for name in read.content}
 
 
 def _read_fill(read: Reader, columns: Columns) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inputs import Columns
 from ..localities import LocalModel
 from ..mixture import Mixture
 from ..posterior import FIELDS
@@ -41,7 +42,7 @@ def _earlier_hash(mixture: Mixture, estimator: str, shown: tuple[LocalModel, ...
         *(getattr(posterior, name) for name in sorted(FIELDS)),
         *(units.center, units.inverse_scale, float(target.center), float(target.scale)),
         *(inputs.varies, geometry["radius"], geometry.get("points"), target.classes),
-        *(repr(inputs.columns), inputs.typical),
+        *(_named(inputs.columns), inputs.typical),
     ]
     for one in shown:
         values = vars(one)
@@ -51,6 +52,11 @@ def _earlier_hash(mixture: Mixture, estimator: str, shown: tuple[LocalModel, ...
     for part in parts:
         digest.update(_bytes_of(part) + b"|")
     return digest.hexdigest()
+
+
+def _named(columns: Columns) -> str:
+    """As columns were shown then."""
+    return f"Columns(names={columns.names!r}, levels={columns.levels!r})"
 
 
 def _metric_parts(metric: dict[str, Any] | None) -> list[Any]:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, Booleans
-from ..bends import KNOTS, Bend, Bends
+from ..bends import VALUES, Bend, Bends
 from ..errors import InputError, ModelFileError
 from ..geometry import Geometry, read_geometry
 from ..inputs import HANDLE_UNKNOWN, Columns, Inputs, Reading
 from ..limits import LARGEST, SMALLEST
+from ..missing import MISSING
 from ..mixture import Mixture
 from ..overlap import OVERLAPS
 from ..posterior import FIELDS, Layout, Posterior, check_ranges, shape_of
@@ -29,12 +30,13 @@ from ._text import plain
 __all__ = ["mixture_entries", "read_mixture"]
 
 WIDEST = 100_000  # encoded columns
-MOST_KNOTS = 2 * KNOTS  # of a column that bends
+MOST_KNOTS = 2 * VALUES  # of a column that bends
 POINTS = 100_000  # of the curves of all models and classes: ten take about a millisecond to show
 _AT_ONCE = 50  # localities whose tables are made at once
 _NEAR = 1e-4  # relative, between a radius that was drawn and the median of its distribution
 _SOLVED = 1e-11  # absolute, of the root that a radius is
 _HALF = 0.5 + 1e-6
+_LEAST_SHARE = 1e-13  # of a column, that a ramp has
 _NARROW = 1e-12  # of a column's range, between two knots; fits leave more
 _OVER = 1e-9  # by which a mean of numbers up to 1 may exceed 1, as it is rounded
 
@@ -46,7 +48,7 @@ def mixture_entries(mixture: Mixture) -> dict[str, Any]:
         "target": plain(mixture.target.content()),
         "posterior": plain(mixture.posterior.content()),
         "overlap": mixture.overlap.name,
-        "provenance": provenance_entry(mixture.provenance),
+        "provenance": provenance_entry(mixture.provenance, mixture.geometry),
     }
 
 
@@ -70,7 +72,7 @@ def read_mixture(read: Reader, owner: str) -> Mixture:
         posterior=posterior,
         overlap=OVERLAPS[read.choice("overlap", OVERLAPS)],
         provenance=read_provenance(
-            read.part("provenance"), n, len(inputs.varies), target.loss.scores
+            read.part("provenance"), n, len(inputs.varies), target.loss.scores, geometry
         ),
     )
 
@@ -80,15 +82,18 @@ def _read_inputs(read: Reader, owner: str) -> Inputs:
     d = len(columns.encoded_names)
     named = read.boolean("named")
     handle_unknown = read.choice("handle_unknown", HANDLE_UNKNOWN)
+    missing = read.choice("missing", MISSING) if "missing" in read.content else "error"
     labels, varies = columns.names if named else None, read.booleans("varies", d)
     made = Inputs(
-        reading=Reading(columns, labels, named, owner, handle_unknown),
+        reading=Reading(columns, labels, named, owner, handle_unknown, missing),
         units=Units(read.array("center", (d,)), read.array("inverse_scale", (d,))),
         varies=varies,
         typical=read.array("typical", (d,)),
         bends=_read_bends(read, columns, varies) if "bends" in read.content else None,
+        fill=read.array("fill", (d,)) if columns.incomplete else None,
     )
-    for name, value in (("center", made.units.center), ("typical", made.typical)):
+    shown = ("center", made.units.center), ("typical", made.typical), ("fill", made.stand_in)
+    for name, value in shown:
         if not (np.abs(value) <= LARGEST).all():
             raise ModelFileError(f"{read.where}{name} should lie within {-LARGEST:g}, {LARGEST:g}.")
     scale = made.units.inverse_scale
@@ -115,8 +120,12 @@ def _read_bends(read: Reader, columns: Columns, varies: Booleans) -> Bends:
         middle = part.array("middle", (len(knots) - 1,))
         if not ((middle >= 0.0) & (middle <= 1.0 + _OVER)).all():
             raise part.fail("middle", "numbers between 0 and 1", middle.tolist())
+        share = part.array("share", middle.shape) if "share" in part.content else None
+        if share is not None and not ((share >= _LEAST_SHARE) & (share <= 1.0 + _OVER)).all():
+            expected = f"numbers between {_LEAST_SHARE:g} and 1"
+            raise part.fail("share", expected, share.tolist())
         part.done()
-        found.append(Bend(column, knots, middle))
+        found.append(Bend(column, knots, middle, share))
     if not found:
         raise read.fail("bends", "absent, or those of some columns", [])
     return Bends(tuple(found))
@@ -155,19 +164,39 @@ def _read_columns(read: Reader) -> Columns:
     for name, one in zip(names, given, strict=True):
         if one is not None and not _are_levels(one):
             raise read.fail("levels", f"null, or a list of the levels of {name!r}", one)
-    counts = [2 if one is None else len(one) for one in given]
+    incomplete = _read_incomplete(read, names, given)
+    counts = [
+        2 + (name in incomplete) if one is None else len(one)
+        for name, one in zip(names, given, strict=True)
+    ]
     width = sum(count - 1 for count in counts)
     letters = sum(len(name) * count for name, count in zip(names, counts, strict=True))
     if width > WIDEST or letters > LARGEST_FILE // 2:  # a file shows each name twice
         raise ModelFileError(
             f"{read.where}names would make {width} encoded columns; at most {WIDEST} are read."
         )
-    return Columns(names, tuple(None if one is None else tuple(one) for one in given))
+    levels = tuple(None if one is None else tuple(one) for one in given)
+    return Columns(names, levels, incomplete)
+
+
+def _read_incomplete(read: Reader, names: tuple[str, ...], levels: list[Any]) -> frozenset[str]:
+    """The columns of numbers that had missing values."""
+    if "incomplete" not in read.content:
+        return frozenset()
+    flags = read.booleans("incomplete", len(names))
+    if not flags.any() or any(
+        flag and one is not None for flag, one in zip(flags, levels, strict=True)
+    ):
+        raise read.fail("incomplete", "absent, or true for some columns of numbers", flags.tolist())
+    return frozenset(name for name, flag in zip(names, flags, strict=True) if flag)
 
 
 def _are_levels(value: Any) -> bool:
-    """Texts and numbers, each once."""
-    if not isinstance(value, list) or not set(map(type, value)) <= {str, bool, int, float}:
+    """Texts and numbers, each once; null, for missing values, may be the last."""
+    if not isinstance(value, list):
+        return False
+    value = value[:-1] if value[1:] and value[-1] is None else value
+    if not set(map(type, value)) <= {str, bool, int, float}:
         return False
     whole = [one for one in value if isinstance(one, int)]
     return 0 < len(set(value)) == len(value) and all(abs(one) <= MOST_INTEGER for one in whole)

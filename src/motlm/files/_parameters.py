@@ -13,7 +13,7 @@ from .._typing import AnyArray
 from ..checks import Settings, check_units
 from ..errors import ModelFileError, MotlmError
 from ..fitting import geometries_of
-from ..frames import is_frame
+from ..frames import from_arrow, is_frame
 from ..inputs import Inputs
 from ..mixture import Mixture
 from ..posterior import Prior
@@ -82,6 +82,7 @@ def _signs_entry(name: str, value: Any) -> list[Any]:
 
 def _points_entry(points: Any, inputs: Inputs) -> list[list[Any]]:
     """Rows in the order of the model's columns."""
+    points = from_arrow(points)
     if is_frame(points):
         labels = inputs.labels
         if labels is not None and set(labels) == set(points.columns):
@@ -226,7 +227,11 @@ def check_parameters(parameters: dict[str, Any], mixture: Mixture) -> None:
         _check_settings(settings, mixture)
     except (MotlmError, TypeError, ValueError) as error:
         raise ModelFileError(f"its parameters are not sound: {str(error)[:300]}") from None
-    same = {"overlap": mixture.overlap.name, "handle_unknown": mixture.inputs.handle_unknown}
+    same = {
+        "overlap": mixture.overlap.name,
+        "handle_unknown": mixture.inputs.handle_unknown,
+        "missing": mixture.inputs.missing,
+    }
     for name, used in same.items():
         if name in parameters and parameters[name] != used:
             raise ModelFileError(

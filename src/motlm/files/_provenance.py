@@ -13,6 +13,7 @@ from ..limits import TEMPERATURES
 from ..mixture import Provenance
 from ..optimize import Record
 from ..posterior import FIELDS, Prior
+from ..summaries import Summary
 from ._fingerprints import fingerprint_entry, read_fingerprint
 from ._read import Reader
 from ._text import plain
@@ -24,7 +25,7 @@ _UNITS_FROM = ("rows", "given", "nowhere")
 _STAGES = ("search", "final")
 
 
-def provenance_entry(provenance: Provenance) -> dict[str, Any]:
+def provenance_entry(provenance: Provenance, geometry: Any) -> dict[str, Any]:
     entry = {one.name: getattr(provenance, one.name) for one in fields(Provenance)}
     entry["fingerprint"] = fingerprint_entry(provenance.fingerprint)
     entry["prior"] = prior_entry(provenance.prior)
@@ -32,11 +33,20 @@ def provenance_entry(provenance: Provenance) -> dict[str, Any]:
         {one.name: getattr(record, one.name) for one in fields(Record)}
         for record in provenance.path
     ]
+    if provenance.summary is None:  # as before there were any
+        del entry["summary"]
+    else:
+        content, known = provenance.summary.content(), _ranges_of(geometry) or {}
+        if any(
+            not np.array_equal(getattr(provenance.summary, name), known[name]) for name in known
+        ):
+            known = {}  # of a model that was made from another's localities, with other rows
+        entry["summary"] = {name: one for name, one in content.items() if name not in known}
     return {name: plain(value) for name, value in entry.items()}
 
 
 def read_provenance(
-    read: Reader, n_localities: int, n_columns: int, scores: tuple[int, ...]
+    read: Reader, n_localities: int, n_columns: int, scores: tuple[int, ...], geometry: Any
 ) -> Provenance:
     made = Provenance(
         fingerprint=read_fingerprint(read.part("fingerprint"), n_columns),
@@ -53,6 +63,7 @@ def read_provenance(
         n_iter=read.integer("n_iter", 0),
         path=tuple(_read_record(one) for one in read.parts("path")),
         earlier_hash=None if read.is_null("earlier_hash") else _read_hashes(read),
+        summary=_read_summary(read, n_localities, n_columns, geometry),
     )
     _check_counts(read, made)
     read.done()
@@ -98,6 +109,22 @@ def read_prior(read: Reader, several: bool = True) -> Prior:
         return Prior(**entries, learn_scales=learned)
     except InputError as error:
         raise ModelFileError(f"{read.where[:-1]} is not sound: {str(error)[:200]}") from None
+
+
+def _read_summary(read: Reader, n_localities: int, n_columns: int, geometry: Any) -> Summary | None:
+    """None of earlier versions."""
+    if "summary" not in read.content:
+        return None
+    part = read.part("summary")
+    known = None if "low" in part.content else _ranges_of(geometry)
+    return Summary.read(part, n_localities, n_columns, known)
+
+
+def _ranges_of(geometry: Any) -> dict[str, Any] | None:
+    """Of the training rows, where a geometry has them."""
+    if getattr(geometry, "low", None) is None or not len(geometry.low):
+        return None
+    return {name: getattr(geometry, name) for name in ("low", "high", "whole")}
 
 
 def _read_record(read: Reader) -> Record:

@@ -16,7 +16,7 @@ from ._read import Reader
 
 __all__ = ["HASHED", "SCHEMA", "WORDED", "upgrade"]
 
-SCHEMA = 7
+SCHEMA = 8
 HASHED = 3  # the schema from which on certificates name models by the hash of today
 WORDED = 6  # the schema from which on localities are told in sentences, worded as today
 
@@ -216,6 +216,24 @@ def _from_6_to_7(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "schema": 7, "parameters": {**parameters, **_STRAIGHT}}
 
 
+_LATER: dict[str, Any] = {  # parameters that schema 8 added, with what was meant before
+    "max_terms": None,
+    "missing": "error",
+}
+_HOLES = ("missing", "incomplete", "fill")
+
+
+def _from_7_to_8(content: dict[str, Any]) -> dict[str, Any]:
+    """Formulas had all terms, and missing values were refused."""
+    read = Reader(content)
+    parameters, inputs = read.part("parameters").content, read.part("inputs").content
+    known = [f"parameters.{name}" for name in _LATER if name in parameters]
+    known += [f"inputs.{name}" for name in _HOLES if name in inputs]
+    if known:
+        raise ModelFileError(f"unknown entries '{known[0]}'.")
+    return {**content, "schema": 8, "parameters": {**parameters, **_LATER}}
+
+
 _UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
@@ -223,4 +241,5 @@ _UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     4: _from_4_to_5,
     5: _from_5_to_6,
     6: _from_6_to_7,
+    7: _from_7_to_8,
 }

@@ -22,6 +22,7 @@ from ._common import (
     Geometry,
     Placed,
     Unbound,
+    at_row,
     expand,
     linear_scores,
     widths_of,
@@ -59,7 +60,9 @@ class LearnedBalls(Unbound):
     ) -> Prior:
         return expand(prior, n_localities, inputs, scores)
 
-    def rows(self, Z: Array, coordinates: Array) -> tuple[Array, Array | None]:
+    def rows(
+        self, Z: Array, coordinates: Array, holes: Booleans | None = None
+    ) -> tuple[Array, Array | None]:
         return coordinates, None
 
     def tables(self, posterior: Posterior) -> list[Table]:
@@ -99,7 +102,7 @@ class LearnedBalls(Unbound):
         return placed, np.sqrt(squared).reshape(n, m)
 
     def candidate(self, rows: Rows, row: int, radius: float) -> Placed:
-        center = rows.coordinates[row].astype(float)
+        center = at_row(rows, row)
         return {"center": center, "center_scale": np.asarray(min(CENTER_SCALE, 0.3 * radius))}
 
     def unlike(self, one: Placed, other: Placed, distance: float) -> bool:

@@ -9,11 +9,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from .._typing import Array, Booleans, Integers
+from ..frames import has_missing
 from ..inputs import Inputs
 from ..limits import LARGEST
 from ..lookup import Table
 from ..membership import half_distances
 from ..metrics import Locus
+from ..missing import BEYOND
 from ..posterior import WEIGHTS, Layout, Posterior, Prior
 from ..rows import Rows
 
@@ -60,9 +62,12 @@ class Geometry(Protocol):
     def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> Geometry:
         """The geometry in the units of these inputs, from encoded rows."""
 
-    def rows(self, Z: Array, coordinates: Array) -> tuple[Array, Array | None]:
+    def rows(
+        self, Z: Array, coordinates: Array, holes: Booleans | None = None
+    ) -> tuple[Array, Array | None]:
         """Coordinates of standardized rows: the columns that vary, which are given, unless a metric
-        has others; and the rows' distances where centers are given.
+        has others; and the rows' distances where centers are given. `holes`, (n_rows, n_encoded),
+        are missing values, for which the coordinates are far away; None: there are none.
         """
 
     def expand(
@@ -227,6 +232,21 @@ def read_ranges(read: Any, n_encoded: int) -> dict[str, Any]:
     return {**found, "whole": read.booleans("whole", n_encoded)}
 
 
+def ranges_of(encoded: Array) -> dict[str, Any]:
+    """Of rows: least and largest number of each column, and which hold whole numbers alone; a
+    missing value is none, and a column without values has 0 for both.
+    """
+    if not has_missing(encoded):
+        whole = (encoded == np.rint(encoded)).all(axis=0)
+        low, high = encoded.min(axis=0), encoded.max(axis=0)
+    else:
+        holes = np.isnan(encoded)
+        low, high = np.fmin.reduce(encoded, axis=0), np.fmax.reduce(encoded, axis=0)
+        low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0)
+        whole = (holes | (encoded == np.rint(encoded))).all(axis=0)
+    return {"low": low.astype(float), "high": high.astype(float), "whole": whole}
+
+
 def radii(geometry: Geometry, posterior: Posterior) -> Array:
     """Distance at which each membership is 1/2; 0 where it never is."""
     dims = (posterior.column_weight > 0).sum(axis=1) if geometry.learned else None
@@ -236,7 +256,12 @@ def radii(geometry: Geometry, posterior: Posterior) -> Array:
 
 
 def rank(values: Array, share: float) -> float:
-    """The value that this share of all values does not exceed."""
+    """The value that this share of all values does not exceed; those of rows that lack a value are
+    left out.
+    """
+    near = values < BEYOND
+    if near.any() and not near.all():
+        values = values[near]
     place = min(max(int(np.ceil(share * len(values))) - 1, 0), len(values) - 1)
     return float(np.partition(values, place)[place])
 
@@ -327,6 +352,44 @@ def distances_of(posterior: Posterior, rows: Rows) -> Array:
         for j in np.flatnonzero(weight):
             distance[i] += weight[j] * (rows.coordinates[:, j] - center[j]) ** 2
     return np.sqrt(distance, out=distance)
+
+
+def at_row(rows: Rows, row: int) -> Array:
+    """A center where a row lies; 0 in columns that are missing, which it does not look at."""
+    center: Array = rows.coordinates[row].astype(float)
+    center[center >= BEYOND] = 0.0
+    return center
+
+
+def put_at_rows(
+    rows: Rows, center: Array, weight: Array, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Centers that are rows, and the weights of their columns, for rows that may lack values:
+    around another row where one lacks a value that is looked at, or in one column where no row has
+    all of them. 0 in columns that are not looked at, if they are missing.
+    """
+    if not len(center) or center.max() < BEYOND:
+        return center, weight
+    center, weight = center.copy(), weight.copy()
+    for i in np.flatnonzero(((center >= BEYOND) & (weight > 0)).any(axis=1)):
+        row, weight[i] = another_row(rows.coordinates, weight[i], rng)
+        center[i] = rows.coordinates[row]
+    center[center >= BEYOND] = 0.0
+    return center, weight
+
+
+def another_row(coordinates: Array, weight: Array, rng: np.random.Generator) -> tuple[int, Array]:
+    """A row that has all values that are looked at, and the weights of the columns; of one column
+    alone where there is none.
+    """
+    own = np.flatnonzero(weight)
+    whole = np.flatnonzero((coordinates[:, own] < BEYOND).all(axis=1))
+    if not len(whole):
+        own = own[[int(rng.integers(len(own)))]]
+        weight = np.zeros(len(weight))
+        weight[own] = 1.0
+        whole = np.flatnonzero(coordinates[:, own[0]] < BEYOND)
+    return int(rng.choice(whole)) if len(whole) else 0, weight
 
 
 def within(radius: float, inputs: Inputs) -> str:

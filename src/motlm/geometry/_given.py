@@ -14,6 +14,7 @@ from ..inputs import Inputs
 from ..lookup import Table
 from ..membership import theta_tables
 from ..metrics import GOWER, Locus, Metric
+from ..missing import FAR
 from ..posterior import ANY_WEIGHTS, Layout, Posterior, Prior, check_weights
 from ..regions import Box
 from ..rows import Rows
@@ -29,6 +30,7 @@ from ._common import (
     linear_scores,
     move_localities,
     placed_at,
+    ranges_of,
     reach_of,
     read_ranges,
     weighted_loci,
@@ -82,8 +84,8 @@ class GivenCenters(Unbound):
 
     def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> GivenCenters:
         inputs.check_reach(self.given, "points_of_interest")
-        points = inputs.standardize(self.given)
-        metric = self.metric.fit(inputs.standardize(encoded), weight, inputs)
+        points = inputs.measured(inputs.standardize(self.given))
+        metric = fit_metric(self.metric, inputs, encoded, weight)
         fitted = replace(self, points=points, metric=metric, n_ramps=inputs.n_ramps)
         if self.columns is None:
             return fitted
@@ -100,9 +102,7 @@ class GivenCenters(Unbound):
             fitted,
             weights=np.repeat(row[None], len(points), axis=0),
             varies=inputs.varies,
-            low=encoded.min(axis=0).astype(float),
-            high=encoded.max(axis=0).astype(float),
-            whole=(encoded == np.rint(encoded)).all(axis=0),
+            **ranges_of(encoded),
         )
 
     def expand(
@@ -110,16 +110,25 @@ class GivenCenters(Unbound):
     ) -> Prior:
         return expand(prior, n_localities, inputs, scores)
 
-    def rows(self, Z: Array, coordinates: Array) -> tuple[Array, Array | None]:
+    def rows(
+        self, Z: Array, coordinates: Array, holes: Booleans | None = None
+    ) -> tuple[Array, Array | None]:
         if self.weights is None:
-            return coordinates, self.metric.distances(Z, self.points)
+            distance = self.metric.distances(Z, self.points)
+            if holes is not None:
+                distance[holes.any(axis=1)] = FAR
+            return coordinates, distance
         if self.measured:
             return coordinates, None
         squared = [
             ((Z[:, own > 0] - point[own > 0]) ** 2) @ own[own > 0]
             for point, own in zip(self.points, self.weights, strict=True)
         ]
-        return coordinates, np.sqrt(np.array(squared).reshape(len(self.points), len(Z))).T
+        distance = np.sqrt(np.array(squared).reshape(len(self.points), len(Z)))
+        if holes is not None:
+            for one, own in zip(distance, self.weights, strict=True):
+                one[holes[:, own > 0].any(axis=1)] = FAR
+        return coordinates, distance.T
 
     def tables(self, posterior: Posterior) -> list[Table]:
         return theta_tables(posterior.radius_shape, posterior.radius_rate)
@@ -242,7 +251,7 @@ class GivenCenters(Unbound):
         weights = self._weights_of(inputs, posterior)
         if weights is not None:
             return weighted_loci(inputs, self.points, weights, self.radius)
-        columns = np.flatnonzero(inputs.counted)
+        columns = np.flatnonzero(inputs.counted & ~inputs.indicators)
         scales, matrix = self.metric.arguments.get("V"), self.metric.arguments.get("VI")
 
         def locus(point: Array, radius: float) -> Locus:
@@ -327,7 +336,8 @@ class GivenCenters(Unbound):
                 raise read.fail("metric", "'euclidean', as columns have weights", made.metric.text)
             if "low" in read.content:
                 made = replace(made, **read_ranges(read, d))
-        units, seen = inputs.units, inputs.counted & np.ones((n, d), dtype=bool)
+        counted = inputs.counted & ~inputs.indicators
+        units, seen = inputs.units, counted & np.ones((n, d), dtype=bool)
         if made.weights is not None:  # what is not looked at is of no account
             seen &= made.weights > 0
         gap = np.abs(units.standardize(made.given) - made.points)
@@ -335,6 +345,21 @@ class GivenCenters(Unbound):
         if not (gap <= _ROUNDING * (size + np.abs(made.points)))[seen].all():
             raise read.fail("points", "the given centers, standardized", made.points.tolist())
         return made
+
+
+def fit_metric(metric: Metric, inputs: Inputs, encoded: Array, weight: Array) -> Metric:
+    """By the rows that have all values."""
+    holes = inputs.holes(encoded)
+    if holes is not None and (metric.name != "euclidean" or not isinstance(metric.name, str)):
+        whole = ~holes.any(axis=1)
+        if not whole.any():
+            raise InputError(
+                f"metric={metric.text!r} needs rows that have values in all columns; no training"
+                " row has.",
+                "Use metric='euclidean' with locality_columns.",
+            )
+        encoded, weight = encoded[whole], weight[whole]
+    return metric.fit(inputs.measured(inputs.standardize(encoded)), weight, inputs)
 
 
 def _reach(radius: float, share: Array | None, width: Array) -> Array:

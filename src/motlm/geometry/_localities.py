@@ -11,11 +11,13 @@ import numpy as np
 from scipy.special import gammaln
 
 from .._typing import Array, Booleans, Integers
+from ..errors import InputError
 from ..inputs import Inputs
 from ..limits import COUNT
 from ..lookup import Table
 from ..membership import upsilon_tables
 from ..metrics import Locus
+from ..missing import BEYOND
 from ..posterior import Layout, Posterior
 from ..regions import Box
 from ..rows import Rows
@@ -32,7 +34,9 @@ from ._common import (
     linear_scores,
     move_localities,
     placed_at,
+    put_at_rows,
     radii,
+    ranges_of,
     rank,
     reach_of,
     read_ranges,
@@ -77,11 +81,21 @@ class LearnedLocalities(LearnedBalls):
         found, place = self.candidates, np.cumsum(inputs.varies) - 1  # among those that vary
         if self.asked is not None:
             found = tuple(int(place[j]) for j in self.asked if inputs.varies[j])
-        low, high = (one.astype(float) for one in (encoded.min(axis=0), encoded.max(axis=0)))
-        whole = (encoded == np.rint(encoded)).all(axis=0)
-        return replace(
-            self, candidates=found, low=low, high=high, whole=whole, n_ramps=inputs.n_ramps
-        )
+        made = replace(self, candidates=found, n_ramps=inputs.n_ramps, **ranges_of(encoded))
+        if not self.most:
+            made.check_complete(inputs, encoded)
+        return made
+
+    def check_complete(self, inputs: Inputs, encoded: Array) -> None:
+        """Raise where no row has a value in all columns, and so none could be in a locality."""
+        holes = inputs.holes(encoded)
+        own = np.flatnonzero(inputs.varies)[self.columns(int(inputs.varies.sum()))]
+        if holes is not None and holes[:, own].any(axis=1).all():
+            raise InputError(
+                "no training row has a value in all of the columns that localities look at:"
+                f" {', '.join(inputs.names[j] for j in own[:8])}.",
+                "Name fewer in locality_columns, or set locality_features to a small number.",
+            )
 
     def looks_at(self, varies: Booleans) -> bool:
         return self.asked is None or bool(varies[list(self.asked)].any())
@@ -171,6 +185,7 @@ class LearnedLocalities(LearnedBalls):
             weight = self.draw(rows, 1, rng).repeat(n, axis=0)
         else:
             weight = self.draw(rows, n, rng)
+        placed["center"], weight = put_at_rows(rows, placed["center"], weight, rng)
         placed["layout"] = Layout(weight, self.corrected(weight), self.pooled)
         return placed, distances_of(placed_at(placed, n), rows)
 
@@ -219,7 +234,7 @@ class LearnedLocalities(LearnedBalls):
         layout = posterior.layout
         assert layout is not None
         added = (weight > 0) & (posterior.column_weight[i] == 0)
-        middle = np.average(rows.coordinates[inside], axis=0, weights=rows.weight[inside])
+        middle = _middle(rows.coordinates[inside], rows.weight[inside])
         one = np.where(added, middle, posterior.center[i]) * (weight > 0)
         weights, center = layout.column_weight.copy(), posterior.center.copy()
         weights[i], center[i] = weight, one
@@ -350,3 +365,14 @@ class LearnedLocalities(LearnedBalls):
         n_coordinates = posterior.center.shape[1]
         dims = (posterior.column_weight > 0).sum(axis=1)
         return float(sum(self.price(int(one), n_coordinates) for one in dims))
+
+
+def _middle(coordinates: Array, weight: Array) -> Array:
+    """Means of the columns; of values that are not missing, and 0 of none."""
+    holes = coordinates >= BEYOND
+    if not holes.any():
+        return np.asarray(np.average(coordinates, axis=0, weights=weight))
+    counted = weight[:, None] * ~holes
+    total = counted.sum(axis=0)
+    sums = (counted * np.where(holes, 0.0, coordinates)).sum(axis=0)
+    return np.asarray(np.divide(sums, total, out=np.zeros(len(total)), where=total > 0))

@@ -9,23 +9,27 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from .._typing import Array, Integers
+from .._typing import Array, Booleans, Integers
+from ..errors import InputError
+from ..frames import has_missing
 from ..inputs import Inputs
 from ..lookup import Table
 from ..membership import theta_tables
 from ..metrics import GOWER, Metric
+from ..missing import FAR
 from ..posterior import Layout, Posterior
 from ..rows import Rows
 from ._common import (
     CENTER_SCALE,
     Geometry,
     Placed,
+    at_row,
     corrected_of,
     distances_of,
     linear_scores,
     placed_at,
 )
-from ._given import GivenCenters
+from ._given import GivenCenters, fit_metric
 from ._localities import LearnedLocalities
 
 _TRIED = 12  # rows near a center that it might move to
@@ -108,7 +112,7 @@ class RowLocalities(LearnedLocalities):
             near = {_nearest(rows.coordinates, goal, weight, own) for goal in goals}
             for row in sorted(near - {_nearest(rows.coordinates, center[own], weight, own)}):
                 moved = posterior.center.copy()
-                moved[i] = rows.coordinates[row]
+                moved[i] = at_row(rows, row)
                 found.append(replace(posterior, center=moved))
         return found
 
@@ -127,14 +131,14 @@ class RowLocalities(LearnedLocalities):
         center = posterior.center.copy()
         for i, weight in enumerate(posterior.column_weight):
             own = np.flatnonzero(weight)
-            center[i] = rows.coordinates[_nearest(rows.coordinates, center[i, own], weight, own)]
+            center[i] = at_row(rows, _nearest(rows.coordinates, center[i, own], weight, own))
         return replace(posterior, center=center, center_scale=np.zeros(len(center)))
 
     def settle(
         self, inputs: Inputs, posterior: Posterior, encoded: Array, places: Integers
     ) -> tuple[Geometry, Posterior]:
         """The fitted one, which knows its rows; of equal ones the first."""
-        X = inputs.coordinates(inputs.standardize(encoded))
+        X = inputs.places(encoded)
         active = posterior.column_weight > 0
         rows = [
             _nearest(X, center[own], weight, np.flatnonzero(own))
@@ -251,15 +255,15 @@ class RowCenters(GivenCenters):
         """
         entries = _ENTRIES if isinstance(self.metric.name, str) else _SLOW_ENTRIES
         count = max(int(entries / max(len(X), 1)), _FEWEST)
-        some = X[-max(min(count, _OFFERED), room) :]
+        some = _complete_rows(X)[-max(min(count, _OFFERED), room) :]
         if isinstance(before, RowCenters) and before.given.shape[1:] == X.shape[1:]:
             old = [one for one in before.given if _is_in(one, X) and not _is_in(one, some)]
             some = np.concatenate([some, *(one[None] for one in old)])
         return replace(self, offered=some)
 
     def fit(self, inputs: Inputs, encoded: Array, weight: Array) -> RowCenters:
-        points = inputs.standardize(self.offered)
-        metric = self.metric.fit(inputs.standardize(encoded), weight, inputs)
+        points = inputs.measured(inputs.standardize(self.offered))
+        metric = fit_metric(self.metric, inputs, encoded, weight)
         between = metric.distances(points, points)
         apart = between[between > 0]
         unit = float(np.median(apart)) / _MIDDLE if len(apart) else 1.0
@@ -274,10 +278,15 @@ class RowCenters(GivenCenters):
             n_rows=len(encoded),
         )
 
-    def rows(self, Z: Array, coordinates: Array) -> tuple[Array, Array | None]:
+    def rows(
+        self, Z: Array, coordinates: Array, holes: Booleans | None = None
+    ) -> tuple[Array, Array | None]:
         if not self.measured:
-            return super().rows(Z, coordinates)
-        return self.metric.distances_by_column(Z, self.points, self.unit), None
+            return super().rows(Z, coordinates, holes)
+        distance = self.metric.distances_by_column(Z, self.points, self.unit)
+        if holes is not None:
+            distance[holes.any(axis=1)] = FAR
+        return distance, None
 
     def scores_and_distances(self, posterior: Posterior, rows: Rows) -> tuple[Array, Array]:
         if not self.measured:
@@ -396,7 +405,7 @@ class RowCenters(GivenCenters):
         made = replace(
             self,
             given=given,
-            points=inputs.standardize(given),
+            points=inputs.measured(inputs.standardize(given)),
             row=places[rows],
             offered=np.empty((0, 0)),
             between=np.empty((0, 0)),
@@ -464,6 +473,21 @@ def _nearest(X: Array, goal: Array, weight: Array, own: Integers) -> int:
     for j, at in zip(own, goal, strict=True):
         squared += weight[j] * (X[:, j] - at) ** 2
     return int(squared.argmin())
+
+
+def _complete_rows(X: Array) -> Array:
+    """Those without missing values, of columns that have any value."""
+    if not has_missing(X):
+        return X
+    holes = np.isnan(X)
+    whole = ~(holes & ~holes.all(axis=0)).any(axis=1)
+    if not whole.any():
+        raise InputError(
+            "localities around rows, by a metric, need training rows that have values in all"
+            " columns; there are none.",
+            "Use metric='euclidean'.",
+        )
+    return X[whole]
 
 
 def _is_in(row: Array, X: Array) -> bool:

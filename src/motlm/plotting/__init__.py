@@ -2,6 +2,7 @@
 'motlm[plot]'.
 """
 
+from ._comparison import ComparisonDisplay
 from ._contributions import ContributionsDisplay
 from ._importance import ImportanceDisplay
 from ._localities import LocalitiesDisplay
@@ -13,6 +14,7 @@ from ._strips import StripsDisplay
 
 __all__ = [
     "CoefficientsDisplay",
+    "ComparisonDisplay",
     "ContributionsDisplay",
     "ImportanceDisplay",
     "LiftDisplay",

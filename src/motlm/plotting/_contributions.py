@@ -134,7 +134,12 @@ class ContributionsDisplay:
         part, score_name = _part(explanation, against, score_of)
         entries = sorted(part.contributions.items(), key=lambda item: -abs(item[1]))
         shown, rest = entries[:max_features], entries[max_features:]
-        names = [f"{short(name, 36)} = {_value(explanation.values[name])}" for name, _ in shown]
+        names = [
+            f"{short(name, 36)} is missing"
+            if name in explanation.missing
+            else f"{short(name, 36)} = {_value(explanation.values[name])}"
+            for name, _ in shown
+        ]
         values = [value for _, value in shown]
         if rest:
             names.append(f"{len(rest)} other features")

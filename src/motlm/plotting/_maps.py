@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Array
 from ..errors import InputError
-from ..extents import are_balls, columns_to_show, looks_at
+from ..extents import are_balls, columns_beside, columns_to_show, looks_at
 from ..mixture import Mixture
 
 __all__ = ["check_map", "make_map", "make_projection"]
@@ -55,7 +55,7 @@ def make_map(
         raise InputError(f"at must be one of the {n} localities, from 0 on; got {at!r}.")
     shown = _columns(mixture, features, encoded, at)
     base = mixture.inputs.typical if at is None else mixture.localities[at].center
-    values = encoded[:, shown]
+    values = mixture.inputs.fill_in(encoded)[:, shown]
     margin = 0.05 * np.maximum(np.ptp(values, axis=0), 1e-12)
     low, high = values.min(axis=0) - margin, values.max(axis=0) + margin
     lines = [np.linspace(low[k], high[k], resolution) for k in range(len(shown))]
@@ -72,7 +72,7 @@ def make_map(
         "xx1": grid[1] if len(shown) == 2 else None,
         "response": response,
         "circles": circles,
-        "X": values,
+        "X": encoded[:, shown],
         "feature_names": tuple(mixture.inputs.names[j] for j in shown),
         "held": _held(mixture, shown, at) + beside,
     }
@@ -80,7 +80,7 @@ def make_map(
 
 def _held(mixture: Mixture, shown: list[int], at: int | None) -> str:
     """What is held, in words."""
-    others = len(mixture.inputs.names) - len(shown)
+    others = columns_beside(mixture, shown)
     if not others:
         return ""
     where = "the average row" if at is None else f"the center of locality {at}"

@@ -99,7 +99,7 @@ class RegressionDisplay:
         RegressionDisplay
         """
         mixture = _check_line(mixture_of(estimator))
-        values = mixture.encode(X)[:, 0]
+        values = mixture.inputs.fill_in(mixture.encode(X))[:, 0]
         margin = 0.03 * np.ptp(values)
         grid = np.linspace(values.min() - margin, values.max() + margin, grid_resolution)
         view = mixture.view(grid[:, None])

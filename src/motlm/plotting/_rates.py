@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.stats import norm
 from sklearn.utils.validation import check_consistent_length
 
 from .._typing import Array, Integers
 from ..checks import check_exposure
 from ..errors import InputError
+from ..intervals import count_interval
 from ..mixture import mixture_of
 from ..rows import group_equally
 from ..targets import Continuous
@@ -290,9 +291,7 @@ def _intervals(y: Array, years: Array, where: Integers, confidence: float) -> tu
     total, count = np.bincount(where, weights=years), np.bincount(where, weights=y)
     tail = (1.0 - confidence) / 2.0
     if np.all((y >= 0) & (y == np.rint(y))):
-        low = chi2.ppf(tail, 2 * count) / 2  # Garwood's
-        high = chi2.isf(tail, 2 * count + 2) / 2
-        ends = np.column_stack([np.where(count > 0, low, 0.0), high])
+        ends = count_interval(count, confidence)
         return ends / total[:, None], f"{confidence:.0%} Poisson interval"
     spread = np.bincount(where, weights=(y - years * (count / total)[where]) ** 2)
     reach = norm.isf(tail) * np.sqrt(spread) / total

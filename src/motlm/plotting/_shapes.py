@@ -43,6 +43,7 @@ class Panel:
     lines: tuple[Line, ...]  # the exterior's is the last
     levels: tuple[str, ...]  # of a category; else empty
     rows: Array | None  # of the column: numbers, or indices of levels
+    missing: Line | None = None  # what the exterior adds where a number is missing, at its stand-in
 
 
 class ShapeDisplay:
@@ -208,6 +209,10 @@ class ShapeDisplay:
                 self._draw_points(ax, line, k, len(one.lines))
             else:
                 self._draw_curve(ax, line)
+        if one.missing is not None:
+            self._draw_points(ax, one.missing, 0, 1)
+            place = one.missing.x[0], float(self._shown(one.missing.value)[0])
+            ax.annotate("missing", place, (6, 0), textcoords="offset points", va="center")
         if one.levels:
             named = one.levels if len(one.levels) <= _LEVELS else ()
             names = [short(name, 12) for name in named]
@@ -323,14 +328,27 @@ def _panel(
     rows = None if encoded is None else _column(group, encoded)
     lines = []
     for i in range(n):
-        own = None if rows is None or member is None else rows[member[i]]
+        own = None if rows is None or member is None else _present(rows[member[i]])
         if (own is not None and not len(own)) or _same(models[i], group):
             continue
         lines.append(_line(mixture, models[i], outer, group, own, i))
+    rows = None if rows is None else _present(rows)
     points = _values(mixture, outer, group, rows)
     lines.append(Line(n, points.x, points.value, points.scale))
-    levels = () if group.levels is None else tuple(map(str, group.levels))
-    return Panel(group.name, tuple(lines), levels, rows)
+    levels = tuple("missing" if one is None else str(one) for one in group.levels or ())
+    missing = None if group.indicator is None else _missing(mixture, outer, group, points)
+    return Panel(group.name, tuple(lines), levels, rows, missing)
+
+
+def _missing(mixture: Mixture, outer: LocalModel, group: Group, points: Line) -> Line:
+    """What the exterior adds where a number is missing, on the scale of its curve."""
+    j, own = group.columns.start, group.indicator
+    assert own is not None
+    x = np.array([float(mixture.inputs.stand_in[j])])
+    first = outer.curve(j, x, reference=float(points.x[0]))
+    value = points.value[0] + first.value + outer.coef[own]
+    scale = np.hypot(first.scale, outer.coef_scale[own])
+    return Line(mixture.n_localities, x, np.asarray(value), np.asarray(scale))
 
 
 def _column(group: Group, encoded: Array) -> Array:
@@ -339,6 +357,11 @@ def _column(group: Group, encoded: Array) -> Array:
     if group.levels is None:
         return np.asarray(part[:, 0], dtype=float)
     return np.asarray(np.where(part.any(axis=1), part.argmax(axis=1) + 1, 0))
+
+
+def _present(rows: Array) -> Array:
+    """Values that are not missing."""
+    return rows[~np.isnan(rows)]
 
 
 def _same(model: LocalModel, group: Group) -> bool:

@@ -96,7 +96,7 @@ class StripsDisplay:
         mixture = mixture_of(estimator)
         if not mixture.n_localities:
             raise InputError("the model has no locality, so that there are no strips to draw.")
-        encoded = mixture.encode(X)
+        encoded = mixture.inputs.fill_in(mixture.encode(X))
         if not len(encoded):
             raise InputError("strips lie within the range of rows; X is empty.")
         every = [

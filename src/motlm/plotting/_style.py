@@ -117,7 +117,7 @@ def label_markers(count: int) -> list[str]:
 
 def model_names(n: int) -> list[str]:
     """Of the models of n localities and of the exterior, as mixtures name them."""
-    return [*(f"locality {i}" for i in range(n)), "exterior"]
+    return [*(f"locality {i}" for i in range(n)), "exterior"] if n else ["the model"]
 
 
 def legend_outside(ax: Any, **options: Any) -> None:

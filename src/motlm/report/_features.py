@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import AnyArray, Booleans
+from .._typing import AnyArray, Array, Booleans
+from ..frames import floats_of, is_missing
 from ..inputs import Group
 from ..tables import item, number
 
@@ -25,9 +26,11 @@ def describe(group: Group, values: AnyArray, exact: bool) -> dict[str, Any]:
     """
     if group.levels is not None:
         counts = [int(np.sum(values == level)) for level in group.levels]
+        if group.levels[-1] is None:
+            counts[-1] = int(is_missing(values).sum())
         usual = group.levels[int(np.argmax(counts))]
-        return {"name": group.name, "usual": str(item(usual))}
-    numbers = np.asarray(values, dtype=float)
+        return {"name": group.name, "usual": None if usual is None else str(item(usual))}
+    numbers = _numbers(values)
     whole = bool(np.all(numbers == np.rint(numbers)))
     low, middle, high = np.quantile(numbers, [0.0, 0.5, 1.0] if exact else [0.02, 0.5, 0.98])
     if not exact:
@@ -56,10 +59,23 @@ def summarize(
     ]
 
 
+def _numbers(values: AnyArray) -> Array:
+    """Those that are not missing; 0 if all are."""
+    numbers = floats_of(values)
+    numbers = numbers[~np.isnan(numbers)]
+    return numbers if len(numbers) else np.zeros(1)
+
+
 def _summary(group: Group, values: AnyArray) -> str:
     if group.levels is None:
-        low, middle, high = np.quantile(np.asarray(values, dtype=float), _CENTRAL)
-        return f"{number(middle)} ({number(low)} to {number(high)})"
-    names, counts = np.unique([str(item(value)) for value in values], return_counts=True)
+        low, middle, high = np.quantile(_numbers(values), _CENTRAL)
+        lost = int(is_missing(values).sum())
+        more = f", missing {lost / len(values):.0%}" if lost else ""
+        return f"{number(middle)} ({number(low)} to {number(high)}){more}"
+    told = [
+        "missing" if lost else str(item(one))
+        for one, lost in zip(values, is_missing(values), strict=True)
+    ]
+    names, counts = np.unique(told, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:_FREQUENT]
     return ", ".join(f"{names[k]} {counts[k] / len(values):.0%}" for k in order)

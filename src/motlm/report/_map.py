@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray, Array
-from ..extents import are_balls, columns_to_show, looks_at
+from ..extents import are_balls, columns_beside, columns_to_show, looks_at
 from ..mixture import Mixture, View
-from ._places import draw_along, hides_cases, ranges_of
+from ._places import density_of, draw_along, hides_cases, ranges_of
 
 __all__ = ["map_of", "sample"]
 
@@ -29,7 +29,7 @@ def map_of(
     view: View, y: AnyArray, features: list[dict[str, Any]], include_rows: bool, most: int
 ) -> dict[str, Any] | None:
     """What there is to draw; None for localities that are not Euclidean, and for too few rows."""
-    mixture, encoded = view.mixture, view.encoded
+    mixture, encoded = view.mixture, view.filled.encoded
     inputs = mixture.inputs
     if len(encoded) < 3 or any(locus.norm != "euclidean" for locus in mixture.loci):
         return None
@@ -37,10 +37,13 @@ def map_of(
     if shown:
         hidden = hides_cases(mixture, include_rows)
         balls = are_balls(mixture, range(mixture.n_localities))
-        seen = ranges_of(view, features, [] if balls else list(range(mixture.n_localities)))
+        seen = ranges_of(view.filled, features, [] if balls else list(range(mixture.n_localities)))
         content = draw_along(mixture, inputs.typical, shown, seen, hidden, _GRID)
-        content["others"] = len(inputs.names) - 2
-        rows = encoded[:, shown]
+        content["others"] = columns_beside(mixture, shown)
+        content["density"] = density_of(
+            view.filled, shown, [content["x"], content["y"]], include_rows
+        )
+        rows = view.encoded[:, shown]
     elif mixture.n_localities and are_balls(mixture, range(mixture.n_localities)):
         if inputs.counted.sum() < 2:
             return None
@@ -56,19 +59,19 @@ def map_of(
 
 
 def _columns(mixture: Mixture, encoded: Array) -> list[int]:
-    """The two columns of numbers of a model that has no others, or whose localities look at no
-    others; empty where there are none.
+    """The two columns of numbers of a model that has no others, or at which its localities look;
+    empty where there are none.
     """
     inputs, every = mixture.inputs, list(range(mixture.n_localities))
     counted = inputs.counted & (np.ptp(encoded, axis=0) > 0)
     numeric = np.zeros(len(counted), dtype=bool)
     for group in inputs.groups:
-        numeric[group.columns] = group.levels is None
+        numeric[group.values] = group.levels is None
     numeric &= counted
     if len(numeric) == 2:
         return [0, 1] if numeric.all() else []
     seen = {j for i in every for j in looks_at(mixture, i)}
-    if not seen or len(seen) > 2 or not numeric[list(seen)].all():
+    if len(seen) != 2 or not numeric[list(seen)].all():  # along one column it is a picture
         return []
     order = [j for j in columns_to_show(mixture, encoded, every) if numeric[j]]
     return sorted(order[:2]) if len(order) > 1 else []

@@ -2,52 +2,63 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Array
 from .._version import __version__
 from ..certificates import Certificate
-from ..errors import MotlmWarning
+from ..errors import InputError
 from ..explanations import GlobalExplanation
 from ..fingerprints import row_keys
 from ..localities import LocalModel
 from ..mixture import Mixture, View
+from ..pipelines import LevelSet, Subject
 from ..routine import LINKS, Routine
-from ..tables import plain, values_of
+from ..tables import number, plain, values_of
+from ..targets import Continuous
+from ._card import statements_of
 from ._curves import shorten
 from ._features import FEW, describe, summarize
 from ._map import map_of, sample
 from ._places import add_places, hides_cases
 
-__all__ = ["payload"]
+__all__ = ["payload", "rows_to_judge_on", "table_of_regions"]
 
+_COVERAGE = 0.9  # of prediction intervals that no certificate has
 _TYPICAL = 3  # rows that are shown of each region
+_TELLING = 300  # rows that are looked for and not found: of all, at most 1 % were used (95 % sure)
 
 
 def payload(
-    mixture: Mixture,
+    subject: Subject,
     X: Any,
     y: AnyArray,
     explanation: GlobalExplanation,
     title: str,
     include_rows: bool,
     max_rows: int,
+    view: View,
+    judged: dict[str, Any],
+    exposure: str | None,
 ) -> dict[str, Any]:
     """Everything that the page shows and computes with."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MotlmWarning)  # explain_global has given them
-        view, columns = mixture.view(mixture.encode(X)), values_of(mixture, X)
+    mixture = subject.mixture
+    columns = values_of(mixture, X)
     routine = mixture.routine()
     features = [
         describe(group, columns[group.name], include_rows) for group in mixture.inputs.groups
     ]
+    for feature in features:
+        if feature["name"] in subject.bound:
+            feature["bound"] = True
+    _choose_levels(subject, features, columns)
     drawn = map_of(view, y, features, include_rows, max_rows)
     hidden = hides_cases(mixture, include_rows)
     regions = _regions(view, y, columns, explanation, include_rows)
-    add_places(view, regions, features, hidden, alone=drawn is None or drawn["kind"] != "plane")
+    alone = drawn is None or drawn["kind"] != "plane"
+    add_places(view.filled, regions, features, hidden, alone, include_rows)
     content = {
         "title": title,
         "version": f"motlm {__version__}",
@@ -57,7 +68,8 @@ def payload(
         "score": explanation.score,
         "linear_score": explanation.linear_score,
         "ambiguous": explanation.ambiguous,
-        **_fitted_rows(view, y),
+        **{name: judged[name] for name in ("fitted_share", "n_fresh", "unseen")},
+        "note": explanation.note,
         "standardized": mixture.provenance.units_from != "nowhere",
         "shared": explanation.shared,
         "contradictions": explanation.contradictions,
@@ -68,6 +80,7 @@ def payload(
         "void": explanation.void,
         "regions": regions,
         "features": features,
+        "missing": explanation.missing,
         "model": _model(routine, hidden),
         "map": drawn,
         "rows": _rows(view, y, columns, max_rows) if include_rows else None,
@@ -75,6 +88,11 @@ def payload(
         "metric_known": "" not in routine.norms,
         "link_known": routine.answer.link in LINKS,
         "hidden": hidden,
+        "references": _references(mixture, hidden),
+        "intervals": _intervals(mixture, explanation.certificate),
+        "probabilistic": mixture.target.loss_name == "log" and mixture.target.classes is not None,
+        "fair": explanation.reference is not None,
+        "per": exposure,
     }
     return dict(plain(content))
 
@@ -85,6 +103,31 @@ def _model(routine: Routine, hidden: bool) -> dict[str, Any]:
     if hidden:
         content["loci"] = [{**one, "center": None} for one in content["loci"]]
     return content
+
+
+def _choose_levels(
+    subject: Subject, features: list[dict[str, Any]], columns: dict[str, AnyArray]
+) -> None:
+    """The form starts at the most frequent level of each category that steps encode."""
+    starts = [group.columns.start for group in subject.mixture.inputs.groups]
+    for group in (one for one in subject.groups if isinstance(one, LevelSet)):
+        own = [features[starts.index(j)] for j in group.columns.tolist()]
+        rows = np.column_stack([columns[one["name"]].astype(float) for one in own])
+        counts = [int((rows == code).all(axis=1).sum()) for code in group.codes]
+        for one, value in zip(own, group.codes[int(np.argmax(counts))].tolist(), strict=True):
+            one["usual"] = value
+
+
+def _own_view(subject: Subject, X: Any) -> View:
+    return subject.own.view(subject.own.encode(subject.own_table(X)))
+
+
+def _references(mixture: Mixture, hidden: bool) -> Array | None:
+    """Encoded rows that contributions of each model are relative to; None where they are not known,
+    or there is no form.
+    """
+    summary = mixture.provenance.summary
+    return None if summary is None or hidden else summary.medians
 
 
 def _scales(mixture: Mixture) -> dict[str, Any] | None:
@@ -100,35 +143,84 @@ def _scales(mixture: Mixture) -> dict[str, Any] | None:
     return {"coef": every, "intercept": intercept}
 
 
-def _fitted_rows(view: View, y: AnyArray) -> dict[str, Any]:
-    """Which share of the rows was used for fitting, as far as that is known, and the score on
-    the others.
+def rows_to_judge_on(
+    subject: Subject, X: Any, view: View, y: AnyArray, certificate: Certificate | None
+) -> dict[str, Any]:
+    """Which share of the rows was used for fitting, as far as that is known; and which rows the
+    model is judged on: those not used for fitting, if there are enough of them, or all. Where some
+    can be looked for, a random part, and none of them was used, the others are taken to be alike.
+    Those of the certificate are taken as they are, copies of rows used for fitting included: it
+    counts them.
     """
-    target = view.mixture.target
-    keys = row_keys(view.encoded, target.code(y))
-    fitted, checkable = view.mixture.provenance.fingerprint.recognize(keys)
-    fresh = checkable & ~fitted
-    n_fresh = int(fresh.sum())
+    own = view if subject.steps is None else _own_view(subject, X)  # as the estimator got them
+    codes = own.mixture.target.code(y)
+    keys, fingerprint = row_keys(own.encoded, codes), own.mixture.provenance.fingerprint
+    fitted, checkable = fingerprint.recognize(keys)
+    found, n_checkable = int(fitted.sum()), int(checkable.sum())
+    by_chance = bool(found and fingerprint.is_chance(keys, own.encoded, codes))
+    fresh = checkable & (~fitted | by_chance)
+    sealed = _are_sealed(view, y, certificate)
+    # of large tables hashes of some rows are kept, and so some of these can be looked for
+    if sealed or (n_checkable >= _TELLING and fresh.sum() == n_checkable):
+        fresh = np.ones(len(y), dtype=bool)
+    unseen = bool(fresh.sum() >= FEW or (n_checkable == len(y) and fresh.all()))
     return {
-        "fitted_share": float(fitted.sum() / checkable.sum()) if checkable.any() else None,
-        "n_fresh": n_fresh,
-        "fresh_score": target.measure(y[fresh], view.answer[fresh]) if n_fresh >= FEW else None,
+        "fitted_share": found / n_checkable if n_checkable else None,
+        "n_fresh": int(fresh.sum()),
+        "by_chance": by_chance,
+        "unseen": unseen,
+        "sealed": sealed,
+        "judged": fresh if unseen else np.ones(len(y), dtype=bool),
     }
+
+
+def _are_sealed(view: View, y: AnyArray, certificate: Certificate | None) -> bool:
+    """Whether these are the rows of a certificate, by their number and the errors on them."""
+    if certificate is None or certificate.headline.n_rows != len(y):
+        return False
+    one = certificate.headline
+    if one.predictor != "fixed":
+        return False
+    if view.mixture.target.classes is not None:
+        return one.errors == int(np.sum(view.answer != y))
+    off = np.abs(np.asarray(y, dtype=float) - view.answer) <= one.details.get("tolerance", 0.0)
+    return one.errors == int(np.sum(~off))
 
 
 def _certificate(certificate: Certificate) -> dict[str, Any]:
     return {
+        "headline": certificate.headline.sentence,
         "validity": certificate.validity,
-        "statements": [
-            {"code": one.code, "sentence": one.sentence, "flags": list(one.flags)}
-            for one in certificate
-        ],
+        "statements": statements_of(certificate),
         "assumptions": list(dict.fromkeys(text for one in certificate for text in one.assumptions)),
         "checklist": [{**one.to_dict(), "ticked": one.ticked} for one in certificate.checklist],
         "notes": list(certificate.notes),
         "protocol": certificate.protocol,
         "model": certificate.model,
     }
+
+
+def _intervals(mixture: Mixture, certificate: Certificate | None) -> dict[str, Any] | None:
+    """The half-widths of prediction intervals: by the model used, where they are certified; and of
+    any, from the errors of rows that were left out of fits.
+    """
+    found = [] if certificate is None else [one for one in certificate.of("interval") if one.value]
+    coverage = found[0].details["coverage"] if found else _COVERAGE
+    return {
+        "coverage": coverage,
+        "certified": {str(one.region_index): one.value for one in found},
+        "about": _half_width(mixture, coverage),
+    }
+
+
+def _half_width(mixture: Mixture, coverage: float) -> float | None:
+    """None where nothing is known of the errors of new rows."""
+    if not isinstance(mixture.target, Continuous):
+        return None
+    try:
+        return mixture.target.half_width(coverage)
+    except InputError:
+        return None
 
 
 def _regions(
@@ -154,9 +246,30 @@ def _regions(
         entry["corrections"] = _corrections(local)
         inside = view.applicable[region.index]
         entry["central"] = summarize(mixture.inputs.groups, columns, inside)
+        entry["note"] = region.note
         entry["typical"] = _typical(view, y, columns, region.index) if include_rows else []
         regions.append(entry)
     return regions
+
+
+def table_of_regions(regions: list[dict[str, Any]], fair: bool) -> dict[str, Any]:
+    """What stands in the table of regions, as texts; with one linear model where it was fitted to
+    the same rows as the mixture.
+    """
+    scores = {"its own model": "score", "exterior model": "exterior_score"}
+    if fair:
+        scores["one linear model"] = "linear_score"
+    cells = [
+        [
+            str(one["n_rows"]),
+            f"{100 * one['share']:.1f} %",
+            *(number(one[name]) for name in scores.values()),
+            *(number(value, 3) for value in one["balance"].values()),
+        ]
+        for one in regions
+    ]
+    names = ["rows", "share", *scores, *regions[0]["balance"]]
+    return {"region_columns": names, "region_cells": cells}
 
 
 def _corrections(local: LocalModel) -> list[dict[str, Any]]:

@@ -11,14 +11,21 @@ import numpy as np
 
 from .._typing import AnyArray, Array
 from ..corrections import differences_of
-from ..extents import are_balls, extents_of, looks_at
+from ..extents import are_balls, columns_beside, extents_of, looks_at
 from ..mixture import Mixture, View
 from ..regions import round_to_width
+from ..tables import number
+from ._features import FEW
 
-__all__ = ["add_places", "draw_along", "hides_cases", "ranges_of"]
+__all__ = ["add_places", "density_of", "draw_along", "hides_cases", "ranges_of"]
 
 _POINTS = 50  # along each axis of a plane
+_MIDDLE = (0.1, 0.9)
 _LINE = 121  # along one column
+_BINS = (5, 30), (4, 16)  # fewest and most, along one column, and along each of two
+_PER_BIN = 8  # rows, about
+_ALONE = 3  # rows below which a bin is left empty, unless rows may be shown
+_REACH = 8  # strips of a locality that is not given by ranges
 _LABELS = 10  # whose probabilities are drawn as lines
 
 
@@ -33,15 +40,20 @@ def add_places(
     features: list[dict[str, Any]],
     hidden: bool,
     alone: bool,
+    include_rows: bool,
 ) -> None:
     """Complete what is told of each locality: where it lies, in words, strips and a picture (unless
     the map has it), and how its coefficients differ from the exterior's.
     """
     mixture = view.mixture
-    pictures = _pictures(view, features, hidden) if alone else [None] * mixture.n_localities
+    pictures: list[Any] = [None] * mixture.n_localities
+    if alone:
+        pictures = _pictures(view, features, hidden, include_rows)
     gap, deviation = differences_of(mixture)
     for i, region in enumerate(regions[:-1]):
         region |= {"strips": _strips(view, i, features, hidden), "picture": pictures[i]}
+        if not region["strips"]:
+            region |= _reach(view, i, features, hidden)
         if hidden:
             place = mixture.localities[i].place
             region |= {"where": place, "center": None, "differences": []}
@@ -57,9 +69,16 @@ def _strips(
     most; to two digits where its center may not be told. None of balls, and where distances do not
     show it.
     """
-    mixture, found = view.mixture, []
-    if are_balls(mixture, [i]):
+    if are_balls(view.mixture, [i]):
         return []
+    return _limits(view, i, features, hidden)
+
+
+def _limits(
+    view: View, i: int, features: list[dict[str, Any]], hidden: bool
+) -> list[dict[str, Any]]:
+    """The same of all localities whose distances show how far they reach."""
+    mixture, found = view.mixture, []
     ranges = ranges_of(view, features, [i])
     for extent in extents_of(mixture, i, view.encoded):
         if hidden and extent.ends is not None:
@@ -72,6 +91,64 @@ def _strips(
             strip["share"] = [round(100 * one, 2) for one in extent.share(*strip["range"])]
         found.append(strip)
     return found
+
+
+def _reach(view: View, i: int, features: list[dict[str, Any]], hidden: bool) -> dict[str, Any]:
+    """Strips of a ball in the columns that limit it by themselves; of localities of other metrics,
+    or where none does, where the middle four fifths of its rows lie.
+    """
+    found = [one for one in _limits(view, i, features, hidden) if one["text"]]
+    kind = "ends"
+    if not found:
+        found, kind = _middle(view, i, features), "rows"
+    return {
+        "reach": found[:_REACH],
+        "reach_kind": kind,
+        "reach_more": len(features) - len(found[:_REACH]) if found else 0,
+    }
+
+
+def _middle(view: View, i: int, features: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of numbers, those first in which the rows of a locality differ most from all."""
+    inside = view.member[i]
+    if inside.sum() < FEW:
+        return []
+    strips = []
+    starts = {group.name: group.columns.start for group in view.mixture.inputs.groups}
+    for one in features:
+        if "low" not in one or not one["high"] > one["low"]:
+            continue
+        low, high = one["low"], one["high"]
+        first, last = np.quantile(view.encoded[inside, starts[one["name"]]], _MIDDLE)
+        share = np.clip((np.array([first, last]) - low) / (high - low), 0.0, 1.0)
+        strips.append(
+            {
+                "name": one["name"],
+                "text": f"{number(float(first), 3)} to {number(float(last), 3)}",
+                "range": (low, high),
+                "share": [round(100 * float(part), 2) for part in share],
+                "width": float(share[1] - share[0]),
+            }
+        )
+    return sorted(strips, key=lambda one: one["width"])
+
+
+def density_of(
+    view: View, shown: list[int], axes: list[Array], include_rows: bool
+) -> dict[str, Any]:
+    """How many rows lie in each bin of one or two columns; bins with very few rows are left empty,
+    unless rows may be shown.
+    """
+    rows = view.encoded[:, shown]
+    fewest, most = _BINS[len(shown) - 1]
+    wanted = (len(rows) / _PER_BIN) ** (1.0 / len(shown))
+    bins = int(np.clip(wanted, fewest, most))
+    ends = [(float(axis[0]), float(axis[-1])) for axis in axes]
+    counts, edges = np.histogramdd(rows, bins=bins, range=ends)
+    if not include_rows:
+        counts[counts < _ALONE] = 0
+    middles = [_rounded((edge[1:] + edge[:-1]) / 2) for edge in edges]
+    return {"bins": middles, "counts": counts.astype(int)}
 
 
 def ranges_of(
@@ -101,7 +178,9 @@ def _round_ends(ends: tuple[float, float]) -> tuple[float, float]:
     return first, last
 
 
-def _pictures(view: View, features: list[dict[str, Any]], hidden: bool) -> list[Any]:
+def _pictures(
+    view: View, features: list[dict[str, Any]], hidden: bool, include_rows: bool
+) -> list[Any]:
     """One for each locality, along the columns of numbers that limit it most; None of balls."""
     mixture = view.mixture
     made: list[dict[str, Any] | None] = []
@@ -117,7 +196,11 @@ def _pictures(view: View, features: list[dict[str, Any]], hidden: bool) -> list[
         limiting = [one for one in extents if one.text] or extents
         shown = [numeric[one.name] for one in limiting[:2]]
         shown = [j for j in shown if np.ptp(view.encoded[:, j]) > 0]
-        made.append(_picture(view, i, sorted(shown), features, hidden) if shown else None)
+        drawn = _picture(view, i, sorted(shown), features, hidden) if shown else None
+        if drawn is not None:
+            axes = [drawn["x"], drawn["y"]] if len(shown) == 2 else [drawn["x"]]
+            drawn["density"] = density_of(view, sorted(shown), axes, include_rows)
+        made.append(drawn)
     return made
 
 
@@ -138,7 +221,7 @@ def _picture(
         return None
     others = sorted(set(looks_at(mixture, i)) - set(shown))
     held = [mixture.inputs.names[j] for j in others]
-    rest = len(mixture.inputs.names) - len(shown) - len(held)
+    rest = columns_beside(mixture, [*shown, *others])
     return {**drawn, "name": own, "held": held, "rest": rest}
 
 

@@ -1,7 +1,6 @@
 "use strict";
-// What Mixture.view computes in Python, from the same numbers (Mixture.routine), and the nearest
-// change of a case by which the same local model gives another answer; of additive models, of one
-// number.
+// What Mixture.view computes in Python, from the same numbers (Mixture.routine), and a change of
+// few numbers of a case by which the same local model gives another answer.
 const motlm = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const model = data.model, n = model.loci.length;
@@ -16,11 +15,21 @@ const motlm = (() => {
   const dot = (a, b) => sum(a, (value, j) => value * b[j]);
   const clip = (value, low, high) => Math.min(Math.max(value, low), high);
 
+  // an empty field is a missing number; the form has an option for a missing category
+  const MISSING = "\u0000";
+  const isMissing = ({ name, levels, incomplete }, values) =>
+    levels === null ? incomplete && values[name] === "" : values[name] === MISSING;
+
   function encode(values) {
     const x = new Array(model.names.length).fill(0);
-    model.groups.forEach(({ name, start, levels }) => {
-      if (levels === null) { x[start] = Number(values[name]); return; }
-      const level = levels.indexOf(String(values[name]));
+    model.groups.forEach((group) => {
+      const { name, start, levels } = group, missing = isMissing(group, values);
+      if (levels === null) {
+        x[start] = missing ? model.stand_in[start] : Number(values[name]);
+        if (group.incomplete) x[start + 1] = Number(missing);
+        return;
+      }
+      const level = levels.indexOf(missing ? null : String(values[name]));
       if (level < 0 && model.refuses_unknown)
         throw new Error(`${name}: unknown category ${values[name]}`);
       for (let k = 1, j = start; k < levels.length; k++, j++)
@@ -115,7 +124,9 @@ const motlm = (() => {
   // The models that apply to a case, those that are used, and their answer.
   function locate(values) {
     const x = encode(values), z = standardize(x);
-    const away = model.loci.map((locus) => distance(locus, z));
+    const lost = model.groups.filter((one) => one.levels === null && isMissing(one, values));
+    const lacks = ({ columns }) => lost.some(({ start }) => columns.includes(start));
+    const away = model.loci.map((locus) => lacks(locus) ? Infinity : distance(locus, z));
     const contains = ({ radius }, i) => radius > 0 && away[i] <= radius;
     const member = model.loci.map(contains);
     const applicable = [...member, !member.some(Boolean)];
@@ -129,18 +140,23 @@ const motlm = (() => {
     return { x, z, distance: away, member, applicable, scores: scores.map(unlisted), used, models,
       totals, best, score: totals[best], prediction };
   }
+  // What contributions of a model are relative to: the median of its training rows, if it is known.
+  function placeOf(i) {
+    if (data.references !== null) return data.references[i];
+    return i < n ? data.regions[i].center : model.typical;
+  }
   // And what each feature adds to the score of the answer; of several classes, to each score.
   function evaluate(values) {
     const now = locate(values), { x, z, models, applicable, scores, totals, best } = now;
     const mean = (term) => sum(models, term) / models.length;
-    const places = Object.fromEntries(models.map((i) =>
-      [i, i < n ? data.regions[i].center : model.typical]));
+    const places = Object.fromEntries(models.map((i) => [i, placeOf(i)]));
     const middle = Object.fromEntries(models.map((i) => [i, standardize(places[i])]));
     const explain = (k) => {
       const contributions = Object.create(null);
       const base = mean((i) => scoreOf(i, k, places[i], middle[i]));
-      model.groups.forEach(({ name, start, levels }) => {
-        const columns = z.slice(start, start + (levels === null ? 1 : levels.length - 1));
+      model.groups.forEach(({ name, start, levels, incomplete }) => {
+        const width = levels === null ? 1 + Number(incomplete) : levels.length - 1;
+        const columns = z.slice(start, start + width);
         const bent = curves.filter(({ column }) => levels === null && column === start);
         contributions[name] = mean((i) => scale * (sum(columns, (value, m) =>
           slopes[i][k][start + m] * (value - middle[i][start + m]))
@@ -160,9 +176,9 @@ const motlm = (() => {
   }
 
   // -- counterfactuals ------------------------------------------------------------------------
-  // The nearest change of numbers, within the locality and the ranges of the form, by which the
-  // same local model gives another answer; categories and what is held stay as they are. See
-  // counterfactual in Python. An answer is a list of borders,
+  // A change of as few numbers as possible, and of these the nearest, within the locality and the
+  // ranges of the form, by which the same local model gives another answer; categories and what is
+  // held stay as they are. See counterfactual in Python. An answer is a list of borders,
   //   sign (coef . z + offset) >= sign level + margin,
   // one for a score, or one for each other label if one of several is wanted.
 
@@ -289,8 +305,8 @@ const motlm = (() => {
 
   function solve(values, moving, goal) {
     const { i } = goal, { z } = locate(values);
-    const none = { found: false, reason: `no case in ${names[i]} within the ranges of the form has`
-      + " that answer, with everything else as it is" };
+    const none = { found: false, reason: `no case${n ? ` in ${names[i]}` : ""} within the ranges of`
+      + " the form has that answer, with everything else as it is" };
     const free = moving.map((f) => f.start), start = free.map((j) => z[j]);
     const size = (k) => Math.abs(offsets[i][k])
       + sum(slopes[i][k], (value, j) => Math.abs(value) * (Math.abs(z[j]) + 1));
@@ -458,7 +474,80 @@ const motlm = (() => {
     const after = ({ f, to }) => ({ ...values, [f.name]: to });
     const best = tried.findIndex((one) => one.goal.met(locate(after(one))));
     if (best < 0) return null;
-    return { after: after(tried[best]), smallest: best === 0 };
+    const { f, goal } = tried[best];
+    return { after: after(tried[best]), goal, part: [f], smallest: best === 0 };
+  }
+
+  // Of several numbers: for a price t of the score, each column by itself takes the value that
+  // maximizes t * (what it adds) - (squared change), exactly, since it is straight between knots;
+  // the smallest t that reaches the border is found by halving. Then changes are taken back, the
+  // largest first, as far as the answer allows. A heuristic where curves bend the wrong way.
+  function columnPlan(f, { x, z }, { i, borders: [{ coef, sign, scores: [k, m] }] }) {
+    const j = f.start, from = x[j], [low, high] = reachOf(i, z, f, from);
+    const own = curves.filter(({ column }) => column === j);
+    const adds = (value) => sign * (coef[j] * (value - model.origin[j]) * model.factor[j]
+      + sum(own, ({ knots, values }) => interpolate(knots, values[i][k], value)
+        - (m === undefined ? 0 : interpolate(knots, values[i][m], value))));
+    const knots = own.flatMap((one) => one.knots).filter((knot) => knot > low && knot < high);
+    const stops = [low, ...knots, high].sort((a, b) => a - b), start = adds(from);
+    const cost = (value) => ((value - from) * model.factor[j]) ** 2;
+    const whole = (value) => f.whole
+      ? [Math.floor(value), Math.ceil(value)].filter((one) => one >= low && one <= high) : [value];
+    const best = (price) => {
+      let top = { to: from, gain: 0, worth: 0 };
+      stops.slice(1).forEach((b, s) => {
+        const a = stops[s], slope = b > a ? (adds(b) - adds(a)) / (b - a) : 0;
+        const to = clip(from + price * slope / (2 * model.factor[j] ** 2), a, b);
+        whole(to).forEach((value) => {
+          const gain = adds(value) - start, worth = price * gain - cost(value);
+          if (worth > top.worth) top = { to: value, gain, worth };
+        });
+      });
+      return top;
+    };
+    return { f, from, cost, best };
+  }
+  function changeSeveral(values, now, moving, goal) {
+    if (goal.borders.length > 1) return null;
+    const here = beyond(goal, now), margin = (hasLabels ? 1e-7 : 1e-12) * (1 + Math.abs(here));
+    const need = margin - here; // of labels, a little beyond the border
+    const fits = (after) => {
+      const then = locate(after);
+      return goal.met(then) && beyond(goal, then) >= (hasLabels ? margin / 2 : -1e-9);
+    };
+    const plans = moving.map((f) => columnPlan(f, now, goal));
+    const at = (price) => plans.map((plan) => plan.best(price));
+    const gain = (price) => sum(at(price), (one) => one.gain);
+    let low = 0, high = 1;
+    for (let step = 0; step < 60 && gain(high) < need; step++) high *= 2;
+    if (gain(high) < need) return null;
+    for (let step = 0; step < 80; step++) {
+      const middle = (low + high) / 2;
+      if (gain(middle) < need) low = middle; else high = middle;
+    }
+    const after = { ...values };
+    at(high).forEach(({ to }, c) => { if (to !== plans[c].from) after[moving[c].name] = to; });
+    if (!fits(after)) return null;
+    [...plans].sort((a, b) => b.cost(after[b.f.name]) - a.cost(after[a.f.name]))
+      .forEach(({ f, from }) => takeBack(after, f, from, fits));
+    const changed = plans.filter(({ f, from }) => Number(after[f.name]) !== from).length;
+    return { after, goal, part: moving, cost: costOf(values, after, moving), changed };
+  }
+  // By how much a case is beyond the one border of a goal.
+  function beyond({ i, borders: [{ coef, offset, sign, level, scores: [k, m] }] }, { x, z }) {
+    const bends = (one) => bend(one, i, k, x) - (m === undefined ? 0 : bend(one, i, m, x));
+    return sign * (dot(coef, z) + offset + sum(curves, bends) - level);
+  }
+  function takeBack(after, f, from, fits) {
+    const works = (value) => fits({ ...after, [f.name]: value });
+    let near = from, far = Number(after[f.name]);
+    if (works(near)) far = near;
+    for (let step = 0; step < 50 && far !== near; step++) {
+      const middle = f.whole ? Math.trunc((near + far) / 2) : (near + far) / 2;
+      if (middle === near || middle === far) break;
+      if (works(middle)) far = middle; else near = middle;
+    }
+    after[f.name] = far;
   }
 
   // What is to be reached: a number, the other of two labels, or one of several; any other of
@@ -485,44 +574,191 @@ const motlm = (() => {
     return [{ i, borders: but(k).map((m) => against(k, m)), met }];
   }
 
-  function counterfactual(values, held, wanted) {
+  // -- few numbers, and round ones
+
+  // All choices of so many of a list.
+  function choose(list, count) {
+    if (count === 0) return [[]];
+    return list.flatMap((one, k) =>
+      choose(list.slice(k + 1), count - 1).map((rest) => [one, ...rest]));
+  }
+  // A squared distance that no case that differs in these numbers, and has the answer, is nearer
+  // than.
+  function leastCost({ z }, part, { borders }) {
+    return Math.max(...borders.map(({ coef, offset, sign, level }) => {
+      const missing = sign * (level - offset - dot(coef, z));
+      if (missing <= 0) return 0;
+      return missing ** 2 / sum(part, (f) => coef[f.start] ** 2); // infinite without a slope
+    }));
+  }
+  const MOST_CHOICES = 3000;
+  // The nearest case that differs in so many numbers; `open` is what others may cost that were not
+  // found. null where there are too many to try.
+  function ofFew(values, now, moving, goals, count) {
+    let choices = 1;
+    for (let k = 0; k < count; k++) choices *= (moving.length - k) / (k + 1);
+    if (choices * goals.length > MOST_CHOICES) return null;
+    const parts = choose(moving, count);
+    const tried = goals.flatMap((goal) =>
+      parts.map((part) => ({ goal, part, bound: leastCost(now, part, goal) })))
+      .filter(({ bound }) => bound < Infinity).sort((a, b) => a.bound - b.bound);
+    let best = null, least = Infinity, open = Infinity;
+    for (const { goal, part, bound } of tried) {
+      if (bound >= least) break;
+      const one = solve(values, part, goal);
+      if (one.cost === undefined) continue; // there is none
+      const whole = part.some((f) => f.whole);
+      if (!one.found || (whole && (count > 1 || goal.borders.length > 1)))
+        open = Math.min(open, one.cost);
+      if (!one.found || one.cost >= least) continue;
+      const after = whole ? nearestInWholes(values, one.after, part, goal) : one.after;
+      const cost = after ? costOf(values, after, part) : Infinity;
+      if (cost < least) [best, least] = [{ after, goal, part }, cost];
+    }
+    return { best, open, smallest: least <= open };
+  }
+
+  // Numbers of so many digits next to one, the nearest first.
+  function roundings(value, digits) {
+    const near = Number(value.toPrecision(digits));
+    if (near === value || value === 0) return [near];
+    const step = 10 ** (Math.floor(Math.log10(Math.abs(value))) - digits + 1);
+    return [near, Number((near + (near > value ? -step : step)).toPrecision(digits))];
+  }
+  // Numbers that change with six digits, or as many as it takes for the answer to stay.
+  const MOST_ROUNDED = 6;
+  function tidy(values, after, part, goal) {
+    const from = (f) => Number(values[f.name]), to = (f) => Number(after[f.name]);
+    const moved = part.filter((f) => !f.whole && to(f) !== from(f));
+    const inRange = (f, value) =>
+      value >= Math.min(f.low, from(f)) && value <= Math.max(f.high, from(f));
+    for (let digits = 6; moved.length && digits < 17; digits++) {
+      let choices = [{ ...after, away: 0 }];
+      moved.forEach((f) => {
+        const all = roundings(to(f), digits).filter((value) => inRange(f, value));
+        const some = moved.length > MOST_ROUNDED ? all.slice(0, 1) : all;
+        choices = choices.flatMap((one) => some.map((value) => ({ ...one, [f.name]: value,
+          away: one.away + Math.abs(value - to(f)) / Math.abs(to(f) || 1) })));
+      });
+      const found = choices.sort((a, b) => a.away - b.away)
+        .find((one) => goal.met(locate(one)));
+      if (found) { delete found.away; return found; }
+    }
+    return after;
+  }
+
+  // `held` tells of columns that they are "held", or of numbers that they may only go "up" or
+  // "down"; a set is of those that are held.
+  const wayOf = ({ name }, held) =>
+    held instanceof Map ? held.get(name) : held.has(name) ? "held" : undefined;
+  const mayChange = (f, values, held) =>
+    !f.bound && wayOf(f, held) !== "held" && !isMissing(f, values); // what is missing stays so
+  // Numbers that may change, each with the range of the form or the part of it that it may take.
+  function movingOf(values, held) {
+    const from = (f) => Number(values[f.name]);
+    const limit = (f) => ({ ...f, ...(wayOf(f, held) === "up" ? { low: from(f) } : {}),
+      ...(wayOf(f, held) === "down" ? { high: from(f) } : {}) });
+    return features.filter((f) => f.levels === null && model.factor[f.start] > 0
+      && mayChange(f, values, held)).map(limit);
+  }
+  const isEuclidean = (i) => i === n || model.loci[i].norm === "euclidean";
+  // Why nothing is searched for, or "".
+  function hindranceOf({ used, prediction }, wanted) {
+    if (used < 0) return "several localities are used together";
+    if (wanted !== null && wanted === prediction) return "the model gives that answer already";
+    if (!hasLabels && !Number.isFinite(levelOf(wanted)))
+      return `no score gives the answer ${wanted}`;
+    return "";
+  }
+
+  // Changes of one column, or, where `pairs`, of a category and another column: every other level
+  // of a category, and of a number the nearest value that gives the answer while the same model
+  // decides. The nearest first, in standard units; null where there are too many pairs to try.
+  const MOST_PAIRS = 2000;
+  function smallChanges(values, held, wanted, pairs) {
+    const now = locate(values);
+    if (hindranceOf(now, wanted)) return [];
+    const goals = goalsOf(now, wanted), numbers = isEuclidean(now.used) ? movingOf(values, held) : [];
+    const levels = features.filter((f) => f.levels !== null && mayChange(f, values, held))
+      .flatMap((f) => f.levels.filter((level) => level !== null && level !== values[f.name])
+        .map((level) => ({ f, level })));
+    const nearestOf = (from, f) => {
+      const then = locate(from);
+      if (then.used !== now.used) return null;
+      const one = curves.length ? changeOne(from, then, [f], goals)
+        : ofFew(from, then, [f], goals, 1)?.best;
+      return one ? tidy(from, one.after, [f], one.goal) : null;
+    };
+    const found = [];
+    const add = (after) => {
+      const then = after === null ? null : locate(after);
+      if (then === null || !goals.some((goal) => goal.met(then))) return;
+      const names = features.filter(({ name }) => String(after[name]) !== String(values[name]))
+        .map(({ name }) => name);
+      found.push({ after, names, prediction: then.prediction,
+        cost: sum(then.z, (value, j) => (value - now.z[j]) ** 2) });
+    };
+    const swap = (from, { f, level }) => ({ ...from, [f.name]: level });
+    if (!pairs) {
+      levels.forEach((one) => add(swap(values, one)));
+      numbers.forEach((f) => add(nearestOf(values, f)));
+    } else {
+      if (levels.length * (levels.length / 2 + numbers.length) > MOST_PAIRS) return null;
+      levels.forEach((one, k) => {
+        const from = swap(values, one);
+        levels.slice(k + 1).filter((two) => two.f !== one.f).forEach((two) => add(swap(from, two)));
+        numbers.forEach((f) => add(nearestOf(from, f)));
+      });
+    }
+    return found.sort((a, b) => a.cost - b.cost);
+  }
+
+  // The nearest change of numbers. `most` is how many of them should change, null for any number.
+  function counterfactual(values, held, wanted, most = 3) {
     const now = locate(values), i = now.used;
     const fail = (reason) => ({ found: false, reason });
-    if (i < 0) return fail("several localities are used together");
-    if (wanted !== null && wanted === now.prediction)
-      return fail("the model gives that answer already");
-    if (!hasLabels && !Number.isFinite(levelOf(wanted)))
-      return fail(`no score gives the answer ${wanted}`);
-    if (i < n && model.loci[i].norm !== "euclidean")
-      return fail("it is only searched for in Euclidean localities");
-    const moving = features.filter(
-      (f) => f.levels === null && !held.has(f.name) && model.factor[f.start] > 0);
-    if (!moving.length) return fail("no number may change; categories are not tried here");
+    const hindrance = hindranceOf(now, wanted);
+    if (hindrance) return fail(hindrance);
+    if (!isEuclidean(i)) return fail("it is only searched for in Euclidean localities");
+    const moving = movingOf(values, held), goals = goalsOf(now, wanted);
+    const give = ({ after, goal, part }, more) => {
+      const round = tidy(values, after, part, goal), { prediction } = locate(round);
+      return { found: true, after: round, prediction, moving: moving.map((f) => f.name), ...more };
+    };
+    if (!moving.length) return fail("no number may change");
     if (curves.length) {
-      const one = changeOne(values, now, moving, goalsOf(now, wanted));
-      if (one === null)
-        return fail(`no case in ${names[i]} within the ranges of the form that differs in one`
-          + " number has that answer; changes of several numbers at once are not tried for models"
-          + " with curves");
-      const { prediction } = locate(one.after);
-      return { found: true, ...one, prediction, moving: moving.map((f) => f.name), single: true };
+      const one = changeOne(values, now, moving, goals);
+      if (one !== null) return give(one, { smallest: one.smallest, count: 1 });
+      const several = goals.map((goal) => changeSeveral(values, now, moving, goal))
+        .filter(Boolean).sort((a, b) => a.cost - b.cost)[0];
+      if (several === undefined)
+        return fail(`none was found in ${n ? names[i] : "the ranges of the form"}; for models with`
+          + " curves the search of several numbers is not complete");
+      return give(several, { smallest: false, count: several.changed });
     }
-    const tried = goalsOf(now, wanted).map((goal) => ({ goal, ...solve(values, moving, goal) }))
+    let sure = true;
+    for (let count = 1; most !== null && count <= Math.min(most, moving.length); count++) {
+      const few = ofFew(values, now, moving, goals, count);
+      if (few === null) break;
+      if (few.best) return give(few.best, { smallest: sure && few.smallest, count });
+      sure = sure && few.open === Infinity;
+    }
+    const tried = goals.map((goal) => ({ goal, ...solve(values, moving, goal) }))
       .sort((a, b) => (a.cost ?? Infinity) - (b.cost ?? Infinity) || 0);
     const relaxed = tried.filter((one) => one.found);
     if (!relaxed.length) return fail(tried[0].reason);
     const whole = moving.some((f) => f.whole), smallest = !whole && tried[0].found;
-    let after = null, least = Infinity;
+    let best = null, least = Infinity;
     for (const one of relaxed) {
       if (one.cost >= least) break; // whole numbers cost no less
       const found = whole ? nearestInWholes(values, one.after, moving, one.goal) : one.after;
       const cost = found ? costOf(values, found, moving) : Infinity;
-      if (cost < least) [after, least] = [found, cost];
+      if (cost < least) [best, least] = [{ after: found, goal: one.goal, part: moving }, cost];
     }
-    if (!after) return fail("none was found in whole numbers");
-    const { prediction } = locate(after);
-    return { found: true, after, smallest, prediction, moving: moving.map((f) => f.name) };
+    if (!best) return fail("none was found in whole numbers");
+    return give(best, { smallest, count: null });
   }
 
-  return { data, features, names, hasLabels, several, answer, evaluate, counterfactual };
+  return { data, features, names, hasLabels, several, answer, evaluate, counterfactual, smallChanges,
+    placeOf, MISSING, isMissing };
 })();

@@ -1,14 +1,16 @@
 // The page around the model: the form and its answer, the table of rows, the charts.
 (() => {
   const { data, features, names, hasLabels, several, evaluate, counterfactual } = motlm;
-  const answerOf = motlm.answer;
+  const { smallChanges } = motlm;
+  const answerOf = motlm.answer, { MISSING, isMissing } = motlm;
   const model = data.model, classes = model.answer.classes, n = model.loci.length;
 
   // -- the form and its answer ----------------------------------------------------------------
   function show(value) {
     if (value === null) return "";
-    if (typeof value !== "number" || Number.isInteger(value)) return String(value);
-    return Number(value.toPrecision(Math.abs(value) >= 1000 ? 7 : 4)).toString();
+    if (typeof value !== "number") return String(value);
+    const digits = Number.isInteger(value) || Math.abs(value) >= 1000 ? 6 : 4;
+    return Number(value.toPrecision(digits)).toString();
   }
   function make(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
@@ -39,33 +41,46 @@
     COLORS[k] ?? `hsl(${turn(k).toFixed(0)}, 65%, ${[40, 55, 70][k % 3]}%)`;
   const MOST_LABELS = 20; // of which the form shows probabilities
 
-  const inputs = Object.create(null), holds = new Set();
+  const byName = Object.create(null);
+  features.forEach((feature) => { byName[feature.name] = feature; });
+  const valueOf = (values, name) => {
+    if (isMissing(byName[name], values)) return "missing";
+    return byName[name].levels === null ? show(Number(values[name])) : values[name];
+  };
+  const inputs = Object.create(null), holds = new Map();
   let wanted = null;
   const current = () => Object.fromEntries(features.map((f) => [f.name, inputs[f.name].value]));
 
   function choice(feature, id) {
     const select = make("select", { id });
-    feature.levels.forEach((level) => select.append(make("option", { value: level, text: level })));
-    select.value = feature.usual;
+    feature.levels.forEach((level) => select.append(
+      make("option", { value: level ?? MISSING, text: level ?? "(missing)" })));
+    select.value = feature.usual ?? MISSING;
     inputs[feature.name] = select;
-    return [select];
+    return feature.bound ? [select] : [select, holder(feature.name, ["", "held"])];
   }
+  function holder(name, ways) {
+    const hold = make("select", { class: "hold", "aria-label": `how ${name} may change` });
+    ways.forEach((value) => hold.append(make("option", { value, text: WAYS[value] })));
+    hold.addEventListener("change", () => {
+      if (hold.value) holds.set(name, hold.value); else holds.delete(name);
+      answer();
+    });
+    return hold;
+  }
+  const WAYS = { "": "may change", up: "can only rise", down: "can only fall",
+    held: "cannot change" };
   function amount(feature, id) {
     const { name, whole, low, usual } = feature;
     const high = feature.high > low ? feature.high : low + 1;
     const number = make("input", { id, type: "number", step: whole ? 1 : "any", value: usual });
     const slider = make("input", { type: "range", min: low, max: high,
       step: whole ? 1 : (high - low) / 1000, value: usual, "aria-label": `${name}, slider` });
+    if (feature.incomplete) number.placeholder = "missing";
     number.addEventListener("input", () => { slider.value = number.value; });
     slider.addEventListener("input", () => { number.value = slider.value; answer(); });
-    const hold = make("input",
-      { type: "checkbox", "aria-label": `${name} cannot be changed` });
-    hold.addEventListener("change", () => {
-      if (hold.checked) holds.add(name); else holds.delete(name);
-      answer();
-    });
     inputs[name] = number;
-    return [number, slider, make("label", { class: "hold" }, hold, " cannot be changed")];
+    return feature.bound ? [number, slider] : [number, slider, holder(name, Object.keys(WAYS))];
   }
   function labelChoice() { // by its index, since labels may be numbers
     const select = make("select", { id: "wanted" });
@@ -104,18 +119,33 @@
     if (slider) slider.value = value;
   }
   function reset() {
-    features.forEach((f) => fill(f, f.usual));
-    document.querySelectorAll("#fields [type=checkbox]").forEach((box) => { box.checked = false; });
+    features.forEach((f) => fill(f, f.usual ?? MISSING));
+    document.querySelectorAll("#fields .hold").forEach((hold) => { hold.value = ""; });
     holds.clear();
     const input = document.getElementById("wanted");
     if (input) { input.value = ""; wanted = null; }
     answer();
   }
 
-  const isBad = (f) => f.levels === null
+  const isBad = (f) => f.levels === null && !isMissing(f, current())
     && (inputs[f.name].value === "" || !Number.isFinite(Number(inputs[f.name].value)));
   const nameOf = (used) => used < 0 ? "several localities together"
     : used < n ? names[used] : "the exterior model";
+  const sigmoid = (score) => 1 / (1 + Math.exp(-score));
+  // How sure an answer is: a probability, or an interval or the typical error of a number.
+  function certainty(now) {
+    if (several) return ` (probability ${percent(now.classes[now.best].probability)})`;
+    if (hasLabels)
+      return data.probabilistic ? ` (probability ${percent(sigmoid(Math.abs(now.score)))})` : "";
+    if (model.answer.link !== "identity") return data.per ? ` per unit of ${data.per}` : "";
+    const { certified, about, coverage } = data.intervals, sure = certified[now.used];
+    const half = sure ?? about, share = `${sure ? "" : "about "}${show(100 * coverage)} %`;
+    if (half === null) return ` (typical error ${show(model.answer.tolerance)})`;
+    return ` (between ${show(now.prediction - half)} and ${show(now.prediction + half)}:`
+      + ` ${share} of such cases)`;
+  }
+  const decider = (now, values) => n === 0 ? ""
+    : `, decided by ${nameOf(now.used)}${because(now, values)}`;
 
   function answer() {
     const place = document.getElementById("answer"), result = document.getElementById("result");
@@ -134,27 +164,33 @@
     const bad = features.find(isBad);
     if (bad) { result.textContent = `${bad.name}: give a number.`; return; }
     const values = current(), now = evaluate(values);
-    const chance = several ? ` (probability ${percent(now.classes[now.best].probability)})` : "";
-    result.textContent = `${show(now.prediction)}${chance}, decided by ${nameOf(now.used)}`
-      + because(now, values) + (now.contradicted ? "; local models contradict each other" : "");
+    result.textContent = `${show(now.prediction)}${certainty(now)}${decider(now, values)}`
+      + (now.contradicted ? "; local models contradict each other" : "");
     if (now.contradicted)
       place.append(warning("Local models that apply to this case contradict each other."));
     features.forEach((f) => {
       const value = Number(values[f.name]);
-      if (f.levels === null && (value < f.low || value > f.high))
+      if (f.levels === null && !isMissing(f, values) && (value < f.low || value > f.high))
         place.append(warning(`${f.name} = ${values[f.name]} lies outside the rows of this report`
           + ` (${show(f.low)} to ${show(f.high)}).`));
     });
     if (several) place.append(...listLabels(now));
-    place.append(listModels(now, values),
+    place.append(make("h3", { text: "Why" }), ...(n ? [listModels(now, values)] : []),
       ...(several ? compare(values, now) : explain(values, now)));
+    if (hasLabels || wanted !== null)
+      place.append(make("h3", { text: "What would change it" }));
     if (hasLabels || wanted !== null) place.append(...changes(values));
   }
   // Why a case is in a locality, or not, by the columns that limit it.
   const FEW = 3; // columns that are named
   const stripsOf = (i) => i < n ? data.regions[i].strips : [];
+  const featureOf = (name) => features.find((f) => f.name === name);
+  const told = (name, values) => isMissing(featureOf(name), values) ? "missing" : values[name];
   function inside({ name, ends, levels }, values) {
-    const value = Number(values[name]), one = levels?.find((level) => level.name === values[name]);
+    if (!levels && isMissing(featureOf(name), values)) return false;
+    const value = Number(values[name]);
+    const one = levels?.find(
+      (level) => level.name === told(name, values));
     // of numbers with two values, these are the levels
     if (levels) return (one ?? levels.find((level) => Number(level.name) === value))?.inside;
     return value >= ends[0] && value <= ends[1];
@@ -162,8 +198,8 @@
   function why(i, now, values) {
     const strips = stripsOf(i).filter(({ text }) => text);
     const wrong = strips.filter((strip) => !inside(strip, values));
-    const yes = ({ name, text }) => `${name} ${show(values[name])} (${text})`;
-    const no = ({ name, text }) => `${name} ${show(values[name])} is not ${text}`;
+    const yes = ({ name, text }) => `${name} ${show(told(name, values))} (${text})`;
+    const no = ({ name, text }) => `${name} ${show(told(name, values))} is not ${text}`;
     const some = (list, say) => list.slice(0, FEW).map(say).join(", ")
       + (list.length > FEW ? ` and ${list.length - FEW} more` : "");
     if (now.member[i]) return some(strips, yes);
@@ -177,20 +213,45 @@
     return text ? `: ${text}` : "";
   }
   function listModels(now, values) {
-    const away = (i) => `${show(now.distance[i])} / ${show(model.loci[i].radius)}`;
     const top = (scores) => several ? Math.max(...scores) : scores;
-    const reasons = data.regions.some(({ strips }) => strips.length);
-    const reason = (i) => make("span", { text: stripsOf(i).length ? why(i, now, values) : "" });
-    const row = (name, i) => [name, now.applicable[i] ? "yes" : "no",
-      ...(reasons ? [reason(i)] : []), i < n ? away(i) : "",
-      top(now.scores[i]), answerOf(now.scores[i])];
-    return table(["model", "applies", ...(reasons ? ["why"] : []), "distance / radius", "score",
-      "answer"], names.map(row));
+    const away = (i) => `distance ${show(now.distance[i])}, radius ${show(model.loci[i].radius)}`;
+    const line = (name, i) => {
+      const reason = stripsOf(i).length ? why(i, now, values) : i < n ? away(i) : "";
+      const applies = now.applicable[i] ? "applies" : "does not apply";
+      const score = hasLabels ? `, score ${show(top(now.scores[i]))}` : "";
+      const text = `${applies}${reason ? ` (${reason})` : ""}; its answer is`
+        + ` ${show(answerOf(now.scores[i]))}${score}`;
+      return make("li", {}, make("strong", { text: name }), ` ${text}`);
+    };
+    return make("ul", { class: "models" }, ...names.map(line));
   }
   function bar(share) { // left of the middle, or right
-    const rem = (value) => `${(4.5 * value).toFixed(2)}rem`;
-    const style = `width:${rem(Math.abs(share))};margin-left:${rem(Math.min(1, 1 + share))}`;
-    return make("span", { class: `bar ${share > 0 ? "plus" : "minus"}`, style });
+    const part = (value) => `${(50 * value).toFixed(1)}%`;
+    const style = `width:${part(Math.abs(share))};margin-left:${part(Math.min(1, 1 + share))}`;
+    return make("span", { class: `bar ${share > 0 ? "plus" : "minus"}`, style,
+      "aria-hidden": "true" });
+  }
+  // What a feature is compared with: its value, and the category, at the reference.
+  function referenceValue(now, { start, levels }) {
+    if (now.used < 0) return "";
+    const place = motlm.placeOf(now.used);
+    if (!place) return "";
+    if (levels === null) return show(place[start]);
+    const shares = levels.slice(1).map((_, k) => place[start + k]);
+    const all = [1 - shares.reduce((a, b) => a + b, 0), ...shares];
+    const most = Math.max(...all);
+    return most > 0.999 ? levels[all.indexOf(most)] ?? "missing" : "mix of all";
+  }
+  const withBar = (name, share) => make("span", {}, make("span", { text: name }), bar(share));
+  // Features in the first column, with a bar below each name.
+  function eachFeature(head, rows) {
+    const holder = table(head, rows);
+    holder.firstChild.classList.add("each");
+    holder.querySelectorAll("tbody tr").forEach((row) => {
+      const first = row.firstChild, cell = make("th", { scope: "row" }, ...first.childNodes);
+      first.replaceWith(cell);
+    });
+    return holder;
   }
   // -- of several classes: all labels, and the answer beside another
   function percent(share) {
@@ -201,14 +262,14 @@
     const order = now.classes.map((one, k) => ({ ...one, k }));
     const many = order.length > MOST_LABELS; // the likeliest alone
     if (many) order.sort((a, b) => b.probability - a.probability).splice(MOST_LABELS);
-    const rem = (share) => `${(12 * share).toFixed(2)}rem`;
+    const length = (share, k) => make("span", { class: "bar", "aria-hidden": "true",
+      style: `width:${(100 * share).toFixed(1)}%;background:${colorOf(k)}` });
     const line = ({ label, score, probability, k }) => [
-      k === now.best ? make("strong", { text: show(label) }) : show(label), percent(probability),
-      make("span", { class: "bar", style:
-        `width:${rem(probability)};background:${colorOf(k)}` }), score];
+      make("span", {}, make("span", { text: show(label) }), length(probability, k)),
+      percent(probability), score];
     const note = many ? [paragraph(`The ${order.length} likeliest of ${classes.length} labels:`)]
       : [];
-    return [...note, table(["label", "probability", "", "score"], order.map(line))];
+    return [...note, eachFeature(["label", "probability", "score"], order.map(line))];
   }
   function compare(values, now) {
     const chosen = classes.indexOf(wanted);
@@ -216,26 +277,37 @@
     const own = now.classes[now.best], other = now.classes[k];
     const lead = (name) => own.contributions[name] - other.contributions[name];
     const order = features.map((f) => f.name).sort((a, b) => Math.abs(lead(b)) - Math.abs(lead(a)));
-    const sizes = order.flatMap((name) => [own.contributions[name], lead(name)].map(Math.abs));
-    const most = Math.max(...sizes, 1e-300);
-    const rows = order.map((name) => [name, values[name],
-      own.contributions[name], bar(own.contributions[name] / most),
-      lead(name), bar(lead(name) / most)]);
+    const most = Math.max(...order.map((name) => Math.abs(lead(name))), 1e-300);
+    const beside = (name) => [valueOf(values, name), referenceValue(now, byName[name])]
+      .filter((text) => text !== "").map((text, k) => k ? `(${text})` : text).join(" ");
+    const rows = order.map((name) => [withBar(name, lead(name) / most), beside(name),
+      own.contributions[name], lead(name)]);
     const [first, second] = [own, other].map((one) => show(one.label));
     return [
       paragraph(`Score of ${first} ${show(own.base)} at ${referenceOf(now)}; what each feature`
         + ` adds, to ${show(own.score)}.`),
       paragraph(`${k === now.second ? "The runner-up is" : "Compared with"} ${second}: the`
-        + ` difference of the two scores is ${show(own.base - other.base)} there; the last columns`
-        + ` show what each feature adds to it, to ${show(own.score - other.score)}.`),
-      table(["feature", "value", `adds to ${first}`, "", `against ${second}`, ""], rows),
+        + ` difference of the two scores is ${show(own.base - other.base)} there; the last column`
+        + ` and the bars show what each feature adds to it, to ${show(own.score - other.score)}.`),
+      eachFeature(["feature", "value (reference)", `adds to ${first}`, `against ${second}`], rows),
     ];
   }
   function referenceOf(now) {
-    if (now.used < 0) return "the centers of these localities";
-    return now.used < n ? `the center of ${names[now.used]}` : "the average training row";
+    if (data.references === null) {
+      if (now.used < 0) return "the centers of these localities";
+      return now.used < n ? `the center of ${names[now.used]}` : "the average training row";
+    }
+    if (now.used < 0) return "the median rows of these localities";
+    if (n === 0) return "the median training row";
+    return `the median row of ${now.used < n ? names[now.used] : "the exterior"}`;
   }
 
+  // An encoded row as people read it.
+  function read(x) {
+    const value = ({ start, levels }) => levels === null ? x[start]
+      : levels[1 + x.slice(start, start + levels.length - 1).indexOf(1)];
+    return Object.fromEntries(model.groups.map((group) => [group.name, value(group)]));
+  }
   function explain(values, now) {
     const order = Object.entries(now.contributions).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const most = Math.max(...order.map(([, value]) => Math.abs(value)), 1e-300);
@@ -243,20 +315,71 @@
     const reference = referenceOf(now);
     const rates = model.answer.link === "log"; // the exponential of a contribution is a factor
     const rows = order.map(([name, value]) =>
-      [name, values[name], rates ? Math.exp(value) : value, bar(value / most)]);
+      [withBar(name, value / most), valueOf(values, name), referenceValue(now, byName[name]),
+        rates ? Math.exp(value) : value]);
     if (rates) return [
       paragraph(`Prediction ${show(answerOf(now.base))} at ${reference}; what each feature`
         + ` multiplies it by, to ${show(now.prediction)}:`),
-      table(["feature", "value", "factor", ""], rows),
+      eachFeature(["feature", "value", "reference", "factor"], rows),
     ];
     return [
       paragraph(`${label} ${show(now.base)} at ${reference}; what each feature adds, to`
         + ` ${show(now.score)}:`),
-      table(["feature", "value", "adds", ""], rows),
+      eachFeature(["feature", "value", "reference", "adds"], rows),
     ];
   }
+  // What numbers would have to be, and changes of one column, or of a category and another column
+  // where there is none; the fewest first.
   function changes(values) {
-    const other = counterfactual(values, holds, wanted);
+    const other = counterfactual(values, holds, wanted), alone = other.found && other.count === 1;
+    const same = ({ after }) => alone && Object.entries(after)
+      .every(([name, value]) => String(value) === String(other.after[name]));
+    const singles = smallChanges(values, holds, wanted, false).filter((one) => !same(one));
+    const categories = features.some((f) => f.levels !== null);
+    const scope = n === 0 ? []
+      : [paragraph("Changes by which another model would decide were not searched.")];
+    const trying = `by trying ${categories ? "every other level of each category and " : ""}of each`
+      + " number the nearest value that would do, within the ranges of the form";
+    const what = singles.length === 1 ? alone ? "Another change" : "A change"
+      : alone ? "Other changes" : "Changes";
+    const first = singles.length
+      ? [paragraph(`${what} of one column, found ${trying}${singles.length > 1 ? "; the nearest first"
+        : ""}:`), ...listChanges(values, singles)]
+      : alone ? [paragraph(`No other change of one column was found, ${trying}.`)] : [];
+    const rest = alone || singles.length || !categories ? [] : inPairs(values);
+    const ofNumbers = changeOfNumbers(values, other);
+    return [...(alone ? [...ofNumbers, ...first] : [...first, ...rest, ...ofNumbers]), ...scope];
+  }
+  function inPairs(values) {
+    const found = smallChanges(values, holds, wanted, true);
+    const none = "No change of one column that gives another answer was found";
+    if (found === null)
+      return [paragraph(`${none}; pairs of columns are too many to try with categories.`)];
+    const tried = "every other level of each category together with one of another, or with the"
+      + " nearest value of a number that would do";
+    if (!found.length) return [paragraph(`${none}, nor of two, by trying ${tried}.`)];
+    return [paragraph(`${none}. Of two columns, by trying ${tried}:`),
+      ...listChanges(values, found)];
+  }
+  const MOST_CHANGES = 6; // that are shown
+  function listChanges(values, found) {
+    const shown = found.slice(0, MOST_CHANGES), left = found.length - shown.length;
+    const all = (names, text) => names.map(text).join(", ");
+    const rows = shown.map(({ after, names, prediction }) => {
+      const use = make("button", { type: "button", text: "Use",
+        "aria-label": `Use ${all(names, (name) => `${name} ${after[name]}`)}` });
+      use.addEventListener("click", () => {
+        names.forEach((name) => fill(byName[name], after[name]));
+        answer();
+      });
+      return [make("span", { text: all(names, (name) => name) }),
+        all(names, (name) => valueOf(values, name)), all(names, (name) => String(after[name])),
+        ...(several ? [show(prediction)] : []), use];
+    });
+    const head = ["feature", "from", "to", ...(several ? ["gives"] : []), "use"];
+    return [eachFeature(head, rows), ...(left ? [paragraph(`And ${left} more.`)] : [])];
+  }
+  function changeOfNumbers(values, other) {
     if (!other.found) return [paragraph("No change of numbers that gives another answer was found:"
       + ` ${other.reason}.`)];
     const differs = (f) => {
@@ -264,20 +387,22 @@
       return Math.abs(to - Number(values[f.name])) > 1e-12 * Math.max(1, Math.abs(to));
     };
     const changed = features.filter((f) => other.moving.includes(f.name) && differs(f));
-    const digits = (value) => Number(Number(value).toPrecision(8)).toString();
     const button = make("button", { type: "button", text: "Use these values" });
     button.addEventListener("click", () => {
       changed.forEach((f) => fill(f, other.after[f.name]));
       answer();
     });
-    const rows = changed.map((f) => [f.name, values[f.name], digits(other.after[f.name])]);
-    const rest = other.single ? "everything else as it is"
-      : "categories and held features as they are";
+    const rows = changed.map((f) => [make("span", { text: f.name }), valueOf(values, f.name),
+      String(other.after[f.name])]);
+    const many = changed.length === 1 ? "one number" : `${changed.length} numbers`;
+    const more = other.count === null
+      ? [paragraph("No change of fewer numbers that gives it was found.")] : [];
     return [
-      paragraph(`${other.smallest ? "The smallest change" : "A small change"}`
-        + `${other.single ? " of one number" : ""} that gives ${show(other.prediction)}, with`
-        + ` ${rest}, within the ranges of the form:`),
-      table(["feature", "from", "to"], rows),
+      paragraph(`${other.smallest ? "The smallest change" : "A small change"} of ${many} that`
+        + ` gives ${show(other.prediction)}, with everything else as it is, within the ranges of`
+        + " the form:"),
+      ...more,
+      eachFeature(["feature", "from", "to"], rows),
       make("p", {}, button),
     ];
   }
@@ -316,7 +441,7 @@
   }
 
   // -- charts ---------------------------------------------------------------------------------
-  const OPTIONS = { displaylogo: false, responsive: true, displayModeBar: false };
+  const OPTIONS = { displaylogo: false, responsive: false, displayModeBar: false };
   const escape = (text) =>
     String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const addTitle = (axis, text) => ({ ...axis, title: { text } });
@@ -332,6 +457,13 @@
     document.head.append(script);
     draw();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+    // charts follow the width of their place, such as that of a phone that is turned
+    const fit = new ResizeObserver((entries) => entries.forEach(({ target, contentRect }) => {
+      const width = Math.round(contentRect.width);
+      if (width && target.data && width !== Math.round(target._fullLayout.width))
+        Plotly.relayout(target, { width });
+    }));
+    document.querySelectorAll(".chart").forEach((one) => fit.observe(one));
   }
   function draw() {
     const style = getComputedStyle(document.documentElement);
@@ -347,14 +479,14 @@
       if (picture) (picture.kind === "line" ? drawLine : drawMap)(`picture-${index}`, picture,
         base, axis, ink);
     });
-    const drawRegion = several ? drawScores : drawCoefficients;
-    data.regions.filter((region) => columnsOf(region).length)
-      .forEach((region) => drawRegion(region, base, axis, ink));
+    if (several) data.regions.filter((region) => columnsOf(region).length)
+      .forEach((region) => drawScores(region, base, axis, ink));
   }
 
   function drawMap(id, map, base, axis, ink) {
     const traces = [...answers(map, ink)];
     if (map.rows) traces.push(dots(map));
+    else if (map.density) traces.push(bubbles(map.density, ink));
     const ends = map.kind === "plane" ? [map.x, map.y].map((one) => [one[0], one.at(-1)]) : null;
     const at = (c, k) => middleOf(c, k, ends);
     const starred = (c) => at(c, 0) === c.center[0] && at(c, 1) === c.center[1];
@@ -384,8 +516,27 @@
     }
     Plotly.react(id, traces, layout, OPTIONS);
   }
+  // How many rows lie where: a dot in each bin, whose area is their number.
+  function bubbles({ bins: [x, y], counts }, ink) {
+    const all = counts.flatMap((column, i) => column.map((count, j) => ({ i, j, count })))
+      .filter(({ count }) => count > 0);
+    const most = Math.max(...all.map(({ count }) => count), 1);
+    return { type: "scatter", mode: "markers", name: "rows",
+      x: all.map(({ i }) => x[i]), y: all.map(({ j }) => y[j]), hoverinfo: "text",
+      hovertext: all.map(({ count }) => `${count} row${count > 1 ? "s" : ""}`),
+      marker: { color: ink, opacity: .45, line: { width: 0 },
+        size: all.map(({ count }) => 3 + 13 * Math.sqrt(count / most)) } };
+  }
+  function histogram({ bins: [x], counts }, ink) { // as steps, from bin to bin
+    const half = x.length > 1 ? (x[1] - x[0]) / 2 : .5;
+    return { type: "scatter", mode: "lines", yaxis: "y2", name: "rows", showlegend: false,
+      x: x.flatMap((middle) => [middle - half, middle + half]),
+      y: counts.flatMap((count) => [count, count]), hoverinfo: "y+name",
+      line: { color: ink, width: 0 }, fill: "tozeroy", opacity: .2,
+      fillcolor: "rgba(127,139,150,.35)" };
+  }
   // Along one column: predictions, or probabilities of labels, and the localities as bands.
-  function drawLine(id, { axes, circles, x, lines, name }, base, axis, ink) {
+  function drawLine(id, { axes, circles, x, lines, name, density }, base, axis, ink) {
     const trace = ({ label, y }) => {
       const whole = !hasLabels && label === "", outer = !hasLabels && label === "exterior";
       const color = hasLabels ? colorOf(codeOf(label)) : ink;
@@ -409,7 +560,13 @@
     const layout = { ...base, shapes, annotations, height: 320, xaxis,
       yaxis: title ? addTitle(axis, title) : yaxis, showlegend: lines.length > 1,
       legend: { orientation: "h", y: -.25 }, margin: { t: 30, r: 10 } };
-    Plotly.react(id, lines.map(trace), layout, OPTIONS);
+    const traces = lines.map(trace);
+    if (density) {
+      traces.unshift(histogram(density, ink));
+      layout.yaxis2 = { overlaying: "y", side: "right", visible: false,
+        range: [0, 3 * Math.max(...density.counts, 1)] };
+    }
+    Plotly.react(id, traces, layout, OPTIONS);
   }
   function answers(map, ink) {
     if (map.kind !== "plane") return [];
@@ -525,29 +682,20 @@
       yaxis: ticks(trace.y, order.map((j) => escape(short(region.feature_names[j])))) };
     Plotly.react(`chart-${region.index}`, [trace], layout, OPTIONS);
   }
-  function drawCoefficients(region, base, axis, ink) {
-    const unit = model.factor.map((value) => value > 0 ? 1 / value : 0);
-    const { coef, scale, what } = shownOf(region);
-    const order = columnsOf(region)
-      .map((j) => ({ name: region.feature_names[j], size: coef[j] * unit[j],
-        deviation: scale[j] * unit[j] }))
-      .sort((a, b) => Math.abs(b.size) - Math.abs(a.size)).slice(0, 25).reverse();
-    const places = order.map((_, k) => k);
-    const trace = {
-      type: "bar", orientation: "h", x: order.map((one) => one.size), y: places,
-      error_x: { type: "data", array: order.map((one) => one.deviation), color: ink },
-      marker: { color: order.map((one) => one.size > 0 ? ORANGE : BLUE),
-        pattern: { shape: order.map((one) => one.size > 0 ? "" : "/") } },
-      hovertext: order.map((one) => escape(one.name)), hoverinfo: "text+x",
-    };
-    const ticktext = order.map((one) => escape(short(one.name)));
-    const layout = { ...base, height: 120 + 22 * order.length,
-      xaxis: addTitle(axis, `${what} per ${per}`),
-      yaxis: { ...axis, tickvals: places, ticktext } };
-    Plotly.react(`chart-${region.index}`, [trace], layout, OPTIONS);
+  // -- formulas as text -----------------------------------------------------------------------
+  function copies() {
+    document.querySelectorAll("button.copy").forEach((button) =>
+      button.addEventListener("click", async () => {
+        const place = document.getElementById(button.dataset.copy);
+        getSelection().selectAllChildren(place); // where nothing may be written, it is selected
+        try {
+          await navigator.clipboard.writeText(place.innerText);
+          button.textContent = "Copied";
+        } catch { button.textContent = "Selected: press Ctrl-C"; }
+      }));
   }
 
-  fields(); answer(); rows();
+  fields(); answer(); rows(); copies();
   charts().catch((error) => console.error(error));
   addEventListener("beforeprint", () =>
     document.querySelectorAll("details").forEach((one) => { one.open = true; }));

@@ -1,0 +1,141 @@
+"""What the training rows are like: the range of each column, and a median row for each model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, log10
+from typing import Any
+
+import numpy as np
+
+from ._typing import Array, Booleans
+from .inputs import Group
+from .limits import LARGEST
+
+__all__ = ["Summary"]
+
+_FEWEST = 10  # rows of which a median is taken, so that it is not one of them
+_ROUNDING = 1e-12  # relative, of sums of weights
+_DIGITS = 3  # of the range of a column, to which medians are rounded: they are no row's own number
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Of the training rows, in the user's units and encoded.
+
+    Attributes
+    ----------
+    low, high : ndarray, (n_encoded,)
+        Least and largest number of each column.
+    whole : ndarray of bool, (n_encoded,)
+        Whether a column holds whole numbers alone.
+    medians : ndarray, (n_localities + 1, n_encoded)
+        Of the rows to which each model applies: the median of each number, to three digits of its
+        range, and the most frequent level of each category. Of fewer than ten rows, of the ten
+        nearest to the center. The last is the exterior's.
+    """
+
+    low: Array
+    high: Array
+    whole: Booleans
+    medians: Array
+
+    @classmethod
+    def of(
+        cls,
+        groups: tuple[Group, ...],
+        encoded: Array,
+        weight: Array,
+        applicable: Booleans,
+        distance: Array,
+    ) -> Summary:
+        """From rows: which models apply to them, (n_localities + 1, n_rows), and how far they are
+        from the centers, (n_localities, n_rows).
+        """
+        ends = np.fmin.reduce(encoded, axis=0), np.fmax.reduce(encoded, axis=0)  # but for nan
+        low, high = (np.nan_to_num(one.astype(float), nan=0.0) for one in ends)
+        whole = (np.isnan(encoded) | (encoded == np.rint(encoded))).all(axis=0)
+        medians = []
+        for i, inside in enumerate(applicable):
+            rows = np.flatnonzero(inside)
+            if len(rows) < _FEWEST:
+                rows = np.arange(len(encoded))
+                if i < len(distance):
+                    rows = np.argsort(distance[i], kind="stable")[:_FEWEST]
+            medians.append(_median_row(groups, encoded[rows], weight[rows]))
+        rounded = np.where(whole, medians, _round(np.array(medians), high - low))
+        return cls(low, high, whole, np.clip(rounded, low, high))
+
+    def outside(self, row: Array) -> Booleans:
+        """(n_encoded,): where an encoded row is beyond all training rows."""
+        return np.asarray((row < self.low) | (row > self.high))
+
+    def content(self) -> dict[str, Any]:
+        """As arrays, and the places of the columns of whole numbers."""
+        return {
+            "low": self.low,
+            "high": self.high,
+            "whole": np.flatnonzero(self.whole).tolist(),
+            "medians": self.medians,
+        }
+
+    @classmethod
+    def read(
+        cls, read: Any, n_localities: int, n_encoded: int, known: dict[str, Any] | None = None
+    ) -> Summary:
+        """From what `content` gave, by the reader of a file; without what is `known` already."""
+        if known is None:
+            low, high = (read.array(name, (n_encoded,)) for name in ("low", "high"))
+            places = read.integers("whole", len(read.sequence("whole")))
+            if len(set(places)) < len(places) or max(places, default=0) >= n_encoded:
+                raise read.fail("whole", f"different numbers below {n_encoded}", places)
+            whole = np.isin(np.arange(n_encoded), places)
+            known = {"low": low, "high": high, "whole": whole}
+        made = cls(**known, medians=read.array("medians", (n_localities + 1, n_encoded)))
+        low, high = made.low, made.high
+        for name, value in (("low", low), ("high", high)):
+            if not (np.abs(value) <= LARGEST).all():
+                raise read.fail(name, f"numbers within {LARGEST:g}", value.tolist())
+        if not (low <= high).all():
+            raise read.fail("low", "at most high", low.tolist())
+        if any(made.outside(row).any() for row in made.medians):
+            raise read.fail("medians", "between low and high", made.medians.tolist())
+        read.done()
+        return made
+
+
+def _median_row(groups: tuple[Group, ...], encoded: Array, weight: Array) -> Array:
+    """A number that a row has, of two in the middle the lower one; of categories a level."""
+    row = np.zeros(encoded.shape[1])
+    for group in groups:
+        columns = encoded[:, group.columns]
+        if group.levels is None:
+            row[group.columns.start] = _median(columns[:, 0], weight)
+            continue
+        counts = weight @ columns
+        counts = np.concatenate([[weight.sum() - counts.sum()], counts])
+        level = int(np.argmax(counts >= counts.max() * (1.0 - _ROUNDING)))
+        if level:
+            row[group.columns.start + level - 1] = 1.0
+    return row
+
+
+def _round(values: Array, width: Array) -> Array:
+    """To some digits of these widths; where there is no width, not at all."""
+    made = values.copy()
+    for j in np.flatnonzero(width > 0):
+        place = _DIGITS - 1 - floor(log10(width[j]))
+        made[:, j] = [round(one, place) + 0.0 for one in values[:, j].tolist()]  # 0 for -0
+    return made
+
+
+def _median(values: Array, weight: Array) -> float:
+    here = ~np.isnan(values)
+    if not here.all():
+        values, weight = values[here], weight[here]
+    if not len(values):
+        return 0.0
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(weight[order])
+    place = int(np.argmax(share >= 0.5 * share[-1] * (1.0 - _ROUNDING)))
+    return float(values[order[place]])

@@ -1,0 +1,414 @@
+"""Pipelines that end in a motlm estimator: explained in the columns of their tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+import motlm
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm.errors import ModelFileError, UnknownCategoryError
+from motlm.explanations import counterfactual, explain_global, explain_local, importance
+from motlm.files import checksum
+from motlm.pipelines import subject_of
+from motlm.report import render
+
+QUICK = {
+    "inverse_temperature": 8.0,
+    "n_starts": 1,
+    "random_state": 0,
+    "select": "held-out",
+    "local_models": "linear",
+}
+NUMBERS = ["age", "income", "debt"]
+pytestmark = pytest.mark.filterwarnings("ignore:lbfgs stopped", "ignore:no training row belongs")
+
+
+def table(n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "income": rng.lognormal(8, 0.5, n),
+            "region": rng.choice(["north", "south", "west"], n),
+            "debt": rng.uniform(0, 10, n),
+        }
+    )
+    score = 0.05 * (frame["age"] - 50) + 0.001 * (frame["income"] - 3000) - 0.5 * frame["debt"]
+    score = score + 2 + 1.0 * (frame["region"] == "north") + 0.5 * rng.normal(size=n)
+    return frame, np.where(frame["age"] < 40, 1 - score, score)
+
+
+def by_columns(numbers: Any, categories: Any, **options: Any) -> ColumnTransformer:
+    steps = [("numbers", numbers, NUMBERS), ("categories", categories, ["region"])]
+    return ColumnTransformer(steps, **options)
+
+
+def dense(**options: Any) -> OneHotEncoder:
+    return OneHotEncoder(sparse_output=False, **options)
+
+
+STEPS = {
+    "one-hot": lambda: by_columns(StandardScaler(), dense()),
+    "drop": lambda: by_columns(RobustScaler(), dense(drop="first")),
+    "imputed": lambda: by_columns(
+        make_pipeline(SimpleImputer(), MinMaxScaler()), dense(handle_unknown="ignore")
+    ),
+    "scaled twice": lambda: make_pipeline(
+        by_columns(MaxAbsScaler(), dense()), StandardScaler(), FunctionTransformer()
+    ),
+    "categories": lambda: by_columns(StandardScaler(), "passthrough").set_output(
+        transform="pandas"
+    ),
+}
+
+
+def fit(name: str, kind: str, n: int = 1, models: str = "linear") -> tuple[Pipeline, Any, Any]:
+    frame, y = table()
+    options = {**QUICK, "local_models": models}
+    if kind == "labels":
+        y, model = np.where(y > 0.5, "yes", "no"), LocalMixtureClassifier(n, **options)
+    else:
+        model = LocalMixtureRegressor(n, **options)
+    return make_pipeline(STEPS[name](), model).fit(frame, y), frame, y
+
+
+@pytest.mark.parametrize("models", ["linear", "additive"])
+@pytest.mark.parametrize("kind", ["labels", "number"])
+@pytest.mark.parametrize("name", STEPS)
+def test_rows_are_explained_by_the_columns_of_the_table(name, kind, models) -> None:
+    pipeline, frame, _ = fit(name, kind, models=models)
+    subject = subject_of(pipeline)
+    rows = subject.table(frame)
+    answers = pipeline.predict(frame)
+    explanation = explain_local(pipeline, frame[:50], X_train=frame[50:], n_neighbors=2)
+    assert explanation.feature_names == tuple(frame.columns)
+    assert explanation.note == subject.note == ""
+    np.testing.assert_allclose(
+        explanation.base + explanation.contributions.sum(axis=1), explanation.score, atol=1e-8
+    )
+    if kind == "labels":
+        np.testing.assert_array_equal(subject.mixture.predict(rows), answers)
+        np.testing.assert_array_equal(explanation.prediction, answers[:50])
+    else:
+        np.testing.assert_allclose(subject.mixture.predict(rows), answers, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(explanation.prediction, answers[:50], rtol=1e-9, atol=1e-9)
+    for i, row in enumerate(explanation):
+        assert row.values == dict(frame.iloc[i])
+        there = row.reference_values
+        assert set(there) == set(frame.columns)
+        assert there["region"] in ("north", "south", "west")
+        assert frame["age"].min() <= there["age"] <= frame["age"].max()
+        assert frame["income"].min() <= there["income"] <= frame["income"].max()
+        assert row.neighbors[0]["values"] == dict(frame.iloc[50 + row.neighbors[0]["row"]])
+        if row.where.startswith("age"):
+            ends = [float(one) for one in re.findall(r"age\D*(\d+)", row.where)]
+            assert all(17 <= end <= 81 for end in ends)
+    single = explain_local(pipeline, dict(frame.iloc[3]))[0]
+    assert single.prediction == pytest.approx(explanation[3].prediction) or kind == "labels"
+    found = importance(pipeline, frame)
+    assert found.to_dict()
+
+
+@pytest.mark.parametrize("drop", [None, "first", "if_binary"])
+@pytest.mark.parametrize("n", [0, 1])
+def test_median_rows_are_rows_that_a_table_can_have(n, drop) -> None:
+    """Of a category that is encoded by indicators: the most frequent level, and no row of zeros."""
+    frame, y = table()
+    rng = np.random.default_rng(1)
+    frame["region"] = rng.choice(["east", "north", "south", "west"], 300, p=[0.2, 0.2, 0.45, 0.15])
+    frame["sex"] = rng.choice(["f", "m"], 300, p=[0.3, 0.7])
+    y = np.where(y + (frame["region"] == "south") > 1.0, "yes", "no")
+    steps = ColumnTransformer(
+        [("n", StandardScaler(), NUMBERS), ("c", dense(drop=drop), ["region", "sex"])]
+    )
+    model = LocalMixtureClassifier(n, **QUICK)
+    pipeline = make_pipeline(steps, model).fit(frame, y)
+    explanation = explain_local(pipeline, frame[:40])
+    for row in explanation:
+        there = row.reference_values
+        at = explain_local(pipeline, pd.DataFrame([there])[list(frame.columns)])
+        assert at.view.scores[row.model_used, 0] == pytest.approx(row.base, abs=1e-9)
+        if n == 0:
+            assert (there["region"], there["sex"]) == ("south", "m")
+            assert pipeline.decision_function(pd.DataFrame([there])) == pytest.approx(row.base)
+            other = pd.DataFrame([{**row.values, "region": "south"}])
+            gap = row.score - float(pipeline.decision_function(other)[0])
+            assert row.contributions["region"] == pytest.approx(gap, abs=1e-9)
+    subject = subject_of(pipeline)
+    places = subject.mixture.provenance.summary.medians
+    for group in (one for one in subject.groups if one.name in ("region", "sex")):
+        for place in places:
+            assert (group.codes == place[group.columns]).all(axis=1).sum() == 1
+
+
+@pytest.mark.parametrize("kind", ["labels", "number"])
+@pytest.mark.parametrize("name", STEPS)
+def test_changes_are_of_the_columns_of_the_table(name, kind) -> None:
+    pipeline, frame, _ = fit(name, kind)
+    found, regions = 0, 0
+    for i in range(25):
+        row = frame.iloc[[i]]
+        now = pipeline.predict(row)[0]
+        wanted = None if kind == "labels" else float(now) + 1.0
+        free = counterfactual(pipeline, row, target=wanted)
+        near = None if kind == "labels" else float(now) + 0.3
+        only = counterfactual(pipeline, row, target=near, immutable=NUMBERS)
+        held = counterfactual(
+            pipeline, row, target=wanted, immutable=["region"], increasing=["age"]
+        )
+        for one in (free, only, held):
+            assert set(one.before) == set(frame.columns)
+            if not one.found:
+                continue
+            found += 1
+            after = pd.DataFrame([one.after])[list(frame.columns)]
+            answer = pipeline.predict(after)[0]
+            assert answer != now if wanted is None else answer >= one.wanted - 1e-6
+            assert isinstance(one.after["age"], int)
+            for to in (one.after["income"], one.after["debt"]):
+                assert to in (one.before["income"], one.before["debt"]) or float(f"{to:.6g}") == to
+        if only.found:
+            regions += 1
+            assert set(only.changes) == {"region"}
+        if held.found:
+            assert "region" not in held.changes
+            assert held.after["age"] >= held.before["age"]
+    assert found > 20
+    assert regions
+    with pytest.raises(ValueError, match="immutable names 'wealth'"):
+        counterfactual(pipeline, row, target=wanted, immutable=["wealth"])
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_whole_models_are_told_in_the_units_of_the_table(name, tmp_path: Path) -> None:
+    pipeline, frame, y = fit(name, "number")
+    explanation = explain_global(pipeline, frame, y)
+    names = explanation.regions[-1].feature_names
+    assert {"age", "income", "debt"} <= set(names)
+    slope = dict(zip(names, explanation.regions[-1].coef, strict=True))
+    rows = frame[pipeline[-1].apply(pipeline[:-1].transform(frame)) == 1]
+    if len(rows):  # of the exterior: more debt by 1
+        more = rows[:1].assign(debt=rows["debt"] + 1e-3)
+        gap = pipeline.predict(more)[0] - pipeline.predict(rows[:1])[0]
+        assert slope["debt"] == pytest.approx(gap / 1e-3, rel=1e-4)
+    if name != "categories":
+        assert "is 1 for that level and 0 for others" in str(explanation)
+        assert "region=" in explanation.note
+    page = render(pipeline, frame, y, tmp_path / "report.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert data["fitted_share"] == 1.0  # it knows its training rows
+    assert data["score"] == pytest.approx(explanation.score)
+    ranges = {one["name"]: one for one in data["features"]}
+    assert ranges["age"]["low"] >= 15
+    assert ranges["age"]["whole"]
+    assert [one["name"] for one in data["features"] if one.get("bound")] == [
+        one for one in names if one.startswith("region=") and name != "categories"
+    ]
+    if name != "categories":  # the form starts at the most frequent level
+        first = frame["region"].value_counts().index[0]
+        usual = {one["name"]: one["usual"] for one in data["features"] if one.get("bound")}
+        assert usual == {one: float(one == f"region={first}") for one in usual}
+
+
+def test_columns_that_steps_mix_are_named() -> None:
+    frame, y = table()
+    X = frame[NUMBERS]
+    pipeline = make_pipeline(StandardScaler(), PCA(2), LocalMixtureRegressor(1, **QUICK)).fit(X, y)
+    note = "The columns pca0, pca1 are as the steps of the pipeline make them, not columns of"
+    explanation = explain_local(pipeline, X[:3])
+    assert explanation.feature_names == ("pca0", "pca1")
+    np.testing.assert_allclose(explanation.prediction, pipeline.predict(X[:3]))
+    assert note in str(explanation[0])
+    assert note in explanation[0]._repr_html_()
+    assert note in str(explain_global(pipeline, X, y))
+    change = counterfactual(pipeline, X[:1], target=float(pipeline.predict(X[:1])[0]) + 0.5)
+    assert set(change.changes) <= {"pca0", "pca1"}
+    assert note in str(change)
+
+
+def test_columns_made_from_one_each_contribute_to_it() -> None:
+    frame, y = table()
+    steps = by_columns(PowerTransformer(), OrdinalEncoder())
+    pipeline = make_pipeline(steps, LocalMixtureRegressor(0, **QUICK)).fit(frame, y)
+    row = explain_local(pipeline, frame[:5])[2]
+    assert set(row.contributions) == set(frame.columns)
+    assert row.base + sum(row.contributions.values()) == pytest.approx(row.score)
+    assert "not columns of the table" in row.note
+    # a column that is used twice cannot change by itself
+    twice = ColumnTransformer(
+        [("a", StandardScaler(), NUMBERS), ("b", PowerTransformer(), ["debt"])]
+    )
+    pipeline = make_pipeline(twice, LocalMixtureRegressor(0, **QUICK)).fit(frame, y)
+    row = explain_local(pipeline, frame[:5])[2]
+    assert set(row.contributions) == set(frame.columns)
+    assert row.contributions["region"] == 0.0
+    change = counterfactual(pipeline, frame[:1], target=float(pipeline.predict(frame[:1])[0]) + 0.5)
+    assert set(change.changes) <= {"age", "income"}
+
+
+def test_selected_columns_and_arrays() -> None:
+    frame, y = table()
+    X = frame[NUMBERS].to_numpy()
+    model = LocalMixtureRegressor(0, **QUICK)
+    pipeline = make_pipeline(StandardScaler(), SelectKBest(f_regression, k=2), model).fit(X, y)
+    row = explain_local(pipeline, X[:3])[1]
+    assert set(row.contributions) == {"x0", "x1", "x2"}
+    assert sum(value != 0 for value in row.contributions.values()) <= 2
+    change = counterfactual(pipeline, X[0], target=float(pipeline.predict(X[:1])[0]) + 0.3)
+    assert set(change.changes) <= {"x0", "x1", "x2"}
+    alone = Pipeline([("model", model)]).fit(X, y)
+    assert explain_local(alone, X[:3]).to_dict() == explain_local(model, X[:3]).to_dict()
+
+
+def test_missing_values_that_steps_fill() -> None:
+    frame, y = table()
+    frame.loc[::7, "debt"] = np.nan
+    model = LocalMixtureRegressor(0, **QUICK)
+    pipeline = make_pipeline(by_columns(SimpleImputer(), dense()), model).fit(frame, y)
+    row = explain_local(pipeline, frame[:1])[0]
+    assert row.prediction == pytest.approx(pipeline.predict(frame[:1])[0])
+    assert np.isnan(row.values["debt"])
+    stand_in = float(frame["debt"].mean())
+    assert row.missing == {"debt": pytest.approx(stand_in)}
+    assert f"debt is missing, {stand_in:.4g} stands in" in str(row)
+    assert explain_local(pipeline, frame[1:2])[0].missing == {}
+
+
+def test_missing_categories_that_steps_fill() -> None:
+    frame, y = table()
+    frame["region"] = frame["region"].astype(object)
+    frame.loc[::7, "region"] = np.nan
+    fill = make_pipeline(SimpleImputer(strategy="most_frequent"), dense())
+    model = LocalMixtureRegressor(0, **QUICK)
+    pipeline = make_pipeline(by_columns(StandardScaler(), fill), model).fit(frame, y)
+    frame.loc[::7, "region"] = np.nan
+    row = explain_local(pipeline, frame[:1])[0]
+    assert row.missing == {"region": frame["region"].mode()[0]}
+    assert "region = " not in str(row)
+
+
+def test_other_pipelines_are_refused() -> None:
+    from sklearn.linear_model import LinearRegression
+
+    frame, y = table()
+    pipeline = make_pipeline(StandardScaler(), LinearRegression()).fit(frame[NUMBERS], y)
+    with pytest.raises(TypeError, match="expected a fitted motlm estimator"):
+        explain_local(pipeline, frame[NUMBERS])
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["labels", "number"])
+@pytest.mark.parametrize("name", STEPS)
+def test_pipelines_are_saved_to_the_last_bit(name, kind, tmp_path: Path) -> None:
+    pipeline, frame, _ = fit(name, kind)
+    again = motlm.load(motlm.save(pipeline, tmp_path / "model.json"))
+    np.testing.assert_array_equal(again.predict(frame), pipeline.predict(frame))
+    assert again[-1].mixture_.hash == pipeline[-1].mixture_.hash
+    first, second = (explain_local(one, frame[:5]).to_dict() for one in (pipeline, again))
+    assert first == second
+    target = None if kind == "labels" else float(pipeline.predict(frame[:1])[0]) + 0.5
+    changes = [counterfactual(one, frame[:1], target=target) for one in (pipeline, again)]
+    assert changes[0].to_dict() == changes[1].to_dict()
+    once_more = motlm.load(motlm.save(again, tmp_path / "again.json"))
+    np.testing.assert_array_equal(once_more.predict(frame), pipeline.predict(frame))
+    assert (tmp_path / "again.json").read_text() == (tmp_path / "model.json").read_text()
+
+
+def test_unknown_categories_are_as_in_the_pipeline(tmp_path: Path) -> None:
+    for name in ("one-hot", "imputed"):
+        pipeline, frame, _ = fit(name, "number", 0)
+        again = motlm.load(motlm.save(pipeline, tmp_path / "model.json"))
+        new = frame[:2].assign(region=["east", "west"])
+        if name == "imputed":  # its encoder ignores them, and its imputer fills
+            new = new.assign(debt=[np.nan, 1.0])
+            np.testing.assert_array_equal(again.predict(new), pipeline.predict(new))
+            continue
+        with pytest.raises(ValueError, match="unknown categories"):
+            pipeline.predict(new)
+        with pytest.raises(UnknownCategoryError, match="'region' has categories that fit did not"):
+            again.predict(new)
+
+
+def test_steps_that_a_file_cannot_hold_are_named(tmp_path: Path) -> None:
+    frame, y = table()
+    X, model = frame[NUMBERS], LocalMixtureRegressor(0, **QUICK)
+    path = tmp_path / "model.json"
+    for step, kind in (
+        (PCA(2), "PCA"),
+        (PowerTransformer(), "PowerTransformer"),
+        (FunctionTransformer(np.log1p), "FunctionTransformer"),
+        (MinMaxScaler(clip=True), "MinMaxScaler"),
+    ):
+        pipeline = make_pipeline(step, model).fit(X, y)
+        with pytest.raises(ModelFileError, match=f"cannot hold the step {kind} of this pipeline"):
+            motlm.save(pipeline, path)
+        assert not path.exists()
+    with pytest.raises(TypeError, match="expected a fitted motlm estimator"):
+        motlm.save(PCA(2), path)
+    assert motlm.load(motlm.save(model, path)).mixture_.hash == model.mixture_.hash
+    alone = Pipeline([("model", model)])
+    assert motlm.load(motlm.save(alone, path)).mixture_.hash == model.mixture_.hash
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda steps: steps["columns"].pop(), "columns should be 6, as many as the estimator"),
+        (lambda steps: steps["columns"][0].update(source=9), "source should be an integer"),
+        (lambda steps: steps["columns"][0]["operations"].append(["eval", 1]), "pairs of one of"),
+        (lambda steps: steps["columns"][0]["operations"].append(["divide", 0]), "a number to comp"),
+        (lambda steps: steps["columns"][0]["operations"].append(["add", "x"]), "a number to comp"),
+        (lambda steps: steps["columns"][0]["operations"].append(["is", 1]), "that are listed"),
+        (lambda steps: steps["levels"][0].update(every=[None]), "a list of texts and numbers"),
+        (lambda steps: steps["levels"][0].update(source=0), "which indicates a level"),
+        (lambda steps: steps.update(names=[]), "names should be 1 to"),
+        (lambda steps: steps.update(more=1), "unknown entries"),
+    ],
+)
+def test_damaged_steps_are_refused(change, match, tmp_path: Path) -> None:
+    pipeline, _, _ = fit("one-hot", "number", 0)
+    path = motlm.save(pipeline, tmp_path / "model.json")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content["steps"])
+    content["checksum"] = checksum(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ModelFileError, match=match):
+        motlm.load(path)
+
+
+def test_commands_say_that_a_file_holds_a_pipeline(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from motlm.cli._commands import motlm as command_line
+
+    pipeline, frame, _ = fit("one-hot", "number", 0)
+    motlm.save(pipeline, tmp_path / "model.json")
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    arguments = ["predict", str(tmp_path / "model.json"), str(tmp_path / "new.csv")]
+    result = CliRunner().invoke(command_line, arguments)
+    assert result.exit_code == 2
+    assert "holds a pipeline of scikit-learn" in result.output
