@@ -23,6 +23,7 @@ from motlm.datasets import load_keel, make_clf_case2, make_reg_case2
 from motlm.errors import MotlmWarning
 from motlm.plotting import (
     CoefficientsDisplay,
+    ComparisonDisplay,
     ContributionsDisplay,
     LocalitiesDisplay,
     PathDisplay,
@@ -195,6 +196,7 @@ def main(folder: Path) -> None:
     save(CoefficientsDisplay.from_estimator(german), "german_corrections")
     save(CoefficientsDisplay.from_estimator(german, differences=False), "german_coefficients")
     save(ContributionsDisplay.from_estimator(german, X[:1]), "german_contributions")
+    save(ComparisonDisplay.from_estimator(german, X, y, random_state=0), "german_comparison")
 
     line, target = make_reg_case2(random_state=0)
     curve, _ = certify(

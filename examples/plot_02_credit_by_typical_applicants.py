@@ -67,4 +67,4 @@ CoefficientsDisplay.from_estimator(model)
 refused = X[model.predict(X) == "defaults"].iloc[[0]]
 print(explain_local(model, refused)[0])
 fixed = ["Age", "StatusAccount"]
-print(counterfactual(model, refused, fixed=fixed, integer=["DurationMonth", "CreditAmount"]))
+print(counterfactual(model, refused, immutable=fixed, integer=["DurationMonth", "CreditAmount"]))

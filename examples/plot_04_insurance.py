@@ -107,7 +107,7 @@ print(
         model,
         client,
         target=prediction - 50,
-        fixed=["age", "years without claim"],
+        immutable=["age", "years without claim"],
         bounds={"kilometers": (1, 80)},
     )
 )
