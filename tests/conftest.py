@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +30,14 @@ def _interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers(request: pytest.FixtureRequest) -> None:
+    """Estimators without a random_state draw from NumPy's global generator: the same numbers in
+    every run, so that a test that passes does so again.
+    """
+    np.random.seed(zlib.crc32(request.node.nodeid.encode()))  # noqa: NPY002
 
 
 @pytest.fixture

@@ -58,7 +58,8 @@ def calibrate(mixture: Mixture, left: Sequence[tuple[Booleans, Array]], rows: Ta
 def fit_scaling(scores: Array, places: Any, weight: Array) -> tuple[float, Array]:
     """The slope > 0 and the intercepts, which add up to 0, by which scores, (n_classes, n_rows),
     become the logarithms of probabilities: those of the largest posterior density, where ln(slope)
-    and intercepts are about 0. 1 and 0, where others gain less than half a nat for each.
+    and intercepts are about 0. 1 and 0, where others gain less than a nat for each, and so would
+    not be expected to gain on new rows (Akaike's rule).
 
     Examples
     --------
@@ -87,6 +88,6 @@ def fit_scaling(scores: Array, places: Any, weight: Array) -> tuple[float, Array
 
     found = minimize(risk, np.zeros(1 + n), jac=True, method="L-BFGS-B")
     numbers = found.x
-    if not risk(np.zeros(1 + n))[0] - found.fun > 0.5 * n:  # n of them are free
+    if not risk(np.zeros(1 + n))[0] - found.fun > n:  # n of them are free
         numbers = np.zeros(1 + n)
     return float(np.exp(numbers[0])), numbers[1:] - numbers[1:].mean()
