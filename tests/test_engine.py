@@ -12,8 +12,10 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import mpmath
+import numba
 import numpy as np
 import pytest
 from helpers import differences, name_of, random_posterior, random_rows
@@ -22,7 +24,7 @@ from scipy.stats import norm
 
 from motlm import LocalMixtureRegressor
 from motlm._engine import compile as compiling
-from motlm._engine import descent, entries
+from motlm._engine import descent, entries, linking
 from motlm._engine.compile import entry
 from motlm._engine.special import bessel_table, cholesky_solve
 from motlm.geometry import GivenCenters, LearnedBalls
@@ -527,6 +529,38 @@ def test_functions_are_compiled_without_a_folder(monkeypatch: pytest.MonkeyPatch
 
     assert double(1.5) == 3.0
     assert not double.stats.cache_path
+
+
+@pytest.mark.parametrize(
+    ("version", "own"),
+    [((0, 61), False), ((0, 62), True), ((0, 68), True), ((0, 69), False), ((1, 0), False)],
+)
+def test_other_versions_of_numba_compile_in_their_own_way(
+    monkeypatch: pytest.MonkeyPatch, version: tuple[int, int], own: bool
+) -> None:
+    """What replaces parts of Numba is used with versions alone that it was tried with."""
+    monkeypatch.setattr(linking.numba, "version_info", SimpleNamespace(short=version))
+    part, whole = linking.compilers()
+    assert (part is not None, whole is not None) == (own, own)
+
+
+def test_functions_inside_an_entry_get_no_machine_code_of_their_own() -> None:
+    if linking.PART is None:
+        pytest.skip(f"Numba {numba.__version__} compiles in its own way")
+
+    @compiling.compiled
+    def square(x: float) -> float:
+        return x * x
+
+    @entry
+    def sum_of_squares(x: float, y: float) -> float:
+        return square(x) + square(y)
+
+    assert sum_of_squares(3.0, 4.0) == 25.0
+    [library] = [one.library for one in square.overloads.values()]
+    assert square.py_func.__name__ in str(library._final_module)  # what others take from it
+    noted = [one for one in library._noted.functions if not one.is_declaration]
+    assert noted == []
 
 
 FIT = """

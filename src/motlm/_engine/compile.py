@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 
 import numba
 
+from .linking import PART, WHOLE
+
 __all__ = ["INNER", "cache_folder", "compiled", "compiled_fast", "entry", "inlined"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -55,9 +57,12 @@ _FOLDER = cache_folder()
 
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-# forceinline: else the process that compiles an entry calls other copies of these functions than
-# those that are kept with it, and their last bits differ
-INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+if PART is not None:
+    INNER |= {"pipeline_class": PART}
+else:  # else the process that compiles an entry calls other copies of these functions than those
+    # that are kept with it, and their last bits differ
+    INNER |= {"forceinline": True}
 _EXACT = {"contract", "nsz"}
 _ANY_ORDER = {"contract", "nsz", "reassoc", "arcp"}
 
@@ -82,6 +87,8 @@ def entry(function: _F) -> _F:
     while it runs, so that threads run beside each other.
     """
     options = _OPTIONS | {"fastmath": _EXACT}
+    if WHOLE is not None:
+        options["pipeline_class"] = WHOLE
     if _FOLDER is None:
         return numba.njit(**options)(function)  # type: ignore[no-any-return]
     before = numba.config.CACHE_DIR

@@ -189,8 +189,9 @@ def score_balls(
         limit = _rank(sorted_, place)
         for row in range(m):
             weight[row] = outside[row] * curvature[row] if squared[row] <= limit else 0.0
-        inner_moment[:] = 0.0
         for j in range(d + 1):
+            for k in range(outputs):
+                inner_moment[k, j] = 0.0
             for k in range(j + 1):
                 inner[j, k] = 0.0
         _add_rows(data, response, weight, inner, inner_moment)
@@ -298,7 +299,8 @@ def score_corrections(
                 q += 1
         places[q] = d
         grams = np.zeros((n_cuts + 1, q + 1, q + 1))
-        sides, x = np.zeros((n_cuts + 1, outputs, q + 1)), np.ones(q + 1)
+        sides, x = np.zeros((n_cuts + 1, outputs, q + 1)), np.empty(q + 1)
+        x[q] = 1.0
         for cut in range(n_cuts + 1):
             nearest[cut], spent[cut] = math.inf, 0.0
         for row in range(m):
@@ -310,8 +312,11 @@ def score_corrections(
             _add_pushed(data, push, curvature[row], places, row, x, grams[cut], sides[cut])
         for cut in range(1, n_cuts + 1):
             spent[cut] += spent[cut - 1]
-            grams[cut] += grams[cut - 1]
-            sides[cut] += sides[cut - 1]
+            for a in range(q + 1):
+                for b in range(q + 1):
+                    grams[cut, a, b] += grams[cut - 1, a, b]
+                for k in range(outputs):
+                    sides[cut, k, a] += sides[cut - 1, k, a]
         rest, others = np.empty((q + 1, q + 1)), np.empty((outputs, q + 1))
         factor = np.empty((q + 1, q + 1))
         inside, outside = np.empty((outputs, q + 1)), np.empty((outputs, q + 1))

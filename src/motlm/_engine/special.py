@@ -241,7 +241,8 @@ def _factor_in_units(gram: Array, unit: Array) -> bool:
 def _substitute(gram: Array, unit: Array, sound: bool, moment: Array) -> None:
     n = len(moment)
     if not sound:
-        moment[:] = math.nan
+        for i in range(n):
+            moment[i] = math.nan
         return
     for i in range(n):
         moment[i] *= unit[i]
