@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 import motlm
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
-from motlm.errors import InputError
+from motlm.errors import FewRowsWarning, InputError
 from motlm.explanations import explain_global, explain_local
 from motlm.terms import count_terms, strike, terms_of
 
@@ -166,3 +166,24 @@ def test_bad_numbers_are_told(most: Any) -> None:
         InputError, match="max_terms must be None, 'auto' or a number of terms >= 1"
     ):
         LocalMixtureRegressor(0, max_terms=most).fit(X, y)
+
+
+@pytest.mark.parametrize("most", [1, "auto"])
+def test_rows_left_out_judge_the_short_model(most: Any) -> None:
+    """Not the one that it was shortened from: its errors are those of the formula that is kept."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 6))
+    y = X.sum(axis=1) + 0.1 * rng.normal(size=600)
+    model = LocalMixtureRegressor("auto", max_localities=1, max_terms=most, **QUICK)
+    model.fit(X[:400], y[:400])
+    error = float(np.sqrt(np.mean((model.predict(X[400:]) - y[400:]) ** 2)))
+    assert model.residual_scale_ == pytest.approx(error, rel=0.15)
+    low, high = model.predict_interval(X[400:], coverage=0.9).T
+    assert np.mean((low <= y[400:]) & (y[400:] <= high)) == pytest.approx(0.9, abs=0.06)
+    assert model.cv_score_ == pytest.approx(model.score(X[400:], y[400:]), abs=0.1)
+
+
+def test_too_few_rows_to_choose_how_short() -> None:
+    X, y = sparse(3)
+    with pytest.warns(FewRowsWarning, match="too few to choose max_terms"):
+        LocalMixtureRegressor(0, inverse_temperature=1.0, max_terms="auto", **QUICK).fit(X, y)

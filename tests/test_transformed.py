@@ -95,7 +95,26 @@ def test_a_kernel_is_one_term_of_all_columns() -> None:
     assert model.score(X.assign(d=X["a"] * 0.5 + X["b"]), y) > 0.9
 
 
-def test_what_depends_on_what_is_found_by_trying() -> None:
+def test_a_transformer_that_draws_has_the_seed_of_the_fit() -> None:
+    """Also as a step of a pipeline; a random_state of its own is kept."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
+
+    def landmarks(transformer: Any, seed: int) -> str:
+        model = LocalMixtureRegressor(0, local_models=transformer, random_state=seed)
+        return model.set_params(inverse_temperature=1.0).fit(X, y).mixture_.hash
+
+    drawn = Nystroem(n_components=10)
+    assert landmarks(drawn, 0) == landmarks(drawn, 0) != landmarks(drawn, 1)
+    assert drawn.random_state is None
+    steps = make_pipeline(StandardScaler(), drawn)
+    assert landmarks(steps, 0) == landmarks(steps, 0)
+    own = Nystroem(n_components=10, random_state=5)
+    model = LocalMixtureRegressor(0, local_models=own, inverse_temperature=1.0).fit(X, y)
+    assert model.mixture_.inputs.made.transformer.random_state == 5
+
+
+def test_what_depends_on_what_is_found_by_trying(rng: np.random.Generator) -> None:
     X = np.random.default_rng(1).normal(size=(90, 3))
     names, varies = ("a", "b", "c"), np.array([True, True, True])
 
@@ -103,12 +122,12 @@ def test_what_depends_on_what_is_found_by_trying() -> None:
         late = np.maximum(Z[:, 2] - 1.6, 0.0)  # differs from 0 in few rows
         return np.column_stack([Z[:, 0] * Z[:, 2], Z[:, 1], np.ones(len(Z)), late, Z[:, 1] ** 3])
 
-    made = fit_transformer(FunctionTransformer(outputs), X, np.ones(90), varies, names)
+    made = fit_transformer(FunctionTransformer(outputs), X, np.ones(90), varies, names, rng)
     assert made.sources == ((0, 2), (2,), (1,))  # neither the column itself nor the constant
     assert made.names == ("functiontransformer0", "functiontransformer3", "functiontransformer4")
     spread = made.values(X).var(axis=0).sum()
     np.testing.assert_allclose(spread, 3.0)
-    assert fit_transformer(StandardScaler(), X, np.ones(90), varies, names) is None
+    assert fit_transformer(StandardScaler(), X, np.ones(90), varies, names, rng) is None
 
 
 def test_categories_and_classes() -> None:

@@ -155,7 +155,7 @@ def fit_mixture(
     )
     recipes = [
         replace(recipe, geometry=one, **features)
-        for features in _features(settings.models_of(target), reading.columns, rows, varies)
+        for features in _features(settings.models_of(target), reading.columns, rows, varies, rng)
         for one in geometries
     ]
     wholes = [one.problem(rows) for one in recipes]
@@ -218,7 +218,7 @@ def _tried(chosen: Chosen, learning: Learning, target: Target) -> Tried:
         "rank_test_score": np.argsort(np.argsort(loss, kind="stable"), kind="stable") + 1,
         "chosen": np.array([one is chosen.best for one in every]),
     }
-    return Tried(table, score_of(chosen.best.loss, target))
+    return Tried(table, score_of(chosen.loss, target))
 
 
 def _columns_of(geometry: Any) -> Any:
@@ -228,7 +228,11 @@ def _columns_of(geometry: Any) -> Any:
 
 
 def _features(
-    kinds: tuple[Any, ...], columns: Columns, rows: Table, varies: Booleans
+    kinds: tuple[Any, ...],
+    columns: Columns,
+    rows: Table,
+    varies: Booleans,
+    rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
     """What models of these kinds see beyond the columns: ramps, where a column can bend, or what a
     transformer makes.
@@ -236,7 +240,7 @@ def _features(
     if is_transformer(kinds[0]):
         names = columns.encoded_names
         whole = _without_holes(rows, columns)
-        return [{"made": fit_transformer(kinds[0], whole, rows.weight, varies, names)}]
+        return [{"made": fit_transformer(kinds[0], whole, rows.weight, varies, names, rng)}]
     numbers = np.zeros(len(varies), dtype=bool)
     for group in columns.groups:
         numbers[group.values] = group.levels is None

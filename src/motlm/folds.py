@@ -34,6 +34,7 @@ __all__ = [
     "choose_candidate",
     "is_close",
     "left_out",
+    "mean_by_row",
     "score_of",
 ]
 
@@ -85,6 +86,7 @@ class Chosen:
     seeds: list[tuple[Problem, Solution]]
     # of each fold the rows left out, and their scores in units of the target, (.., n_left_out)
     left: list[tuple[Booleans, Array]]
+    loss: float  # of these rows
 
 
 def left_out(
@@ -132,6 +134,15 @@ def _assign(target: Array, stratify: bool, groups: Integers | None) -> Integers:
         fold[rows] = (next_fold + np.arange(len(rows))) % _FOLDS
         next_fold += len(rows)
     return fold
+
+
+def mean_by_row(masks: Sequence[Booleans], losses: Sequence[Array]) -> Array:
+    """The mean loss of each row over the times that it was left out; of rows that never were, 0."""
+    total, count = np.zeros(len(masks[0])), np.zeros(len(masks[0]))
+    for mask, one in zip(masks, losses, strict=True):
+        total[mask] += one
+        count[mask] += 1
+    return total / np.maximum(count, 1.0)
 
 
 def is_close(losses: Array, best: Array, weight: Array, standard_errors: float) -> bool:
@@ -398,13 +409,11 @@ class Folds:
 
     def _judge(self, variant: int, n: int, temperature: float) -> Candidate:
         """Means over the times that a row was left out; of rows that never were, 0."""
-        m = len(self.weight)
-        total, count = np.zeros(m), np.zeros(m)
-        for mask, part in zip(self.masks, self.parts[variant], strict=True):
-            scores = self._scores(part, (n, temperature))
-            total[mask] += part.problem.target.losses(scores, part.held)
-            count[mask] += 1
-        losses, share = total / np.maximum(count, 1.0), self.weight / self.weight.sum()
+        each = [
+            part.problem.target.losses(self._scores(part, (n, temperature)), part.held)
+            for part in self.parts[variant]
+        ]
+        losses, share = mean_by_row(self.masks, each), self.weight / self.weight.sum()
         loss = float(share @ losses)
         unit = power_of_two(losses)  # squares do not overflow
         error = unit * float(np.sqrt(share**2 @ ((losses - loss) / unit) ** 2))
@@ -450,7 +459,7 @@ class Folds:
             (mask, np.asarray(part.problem.target.in_units(self._scores(part, key))))
             for mask, part in zip(self.masks, parts, strict=True)
         ]
-        return Chosen(best, self.every, seeds, left)
+        return Chosen(best, self.every, seeds, left, best.loss)
 
     def _name(self, variant: int) -> str:
         """Of a variant, in words."""

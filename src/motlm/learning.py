@@ -169,7 +169,9 @@ class Learning:
         return self.recipes[0].target
 
     def shorten(self, found: Found, table: Table, wholes: Sequence[Problem]) -> Found:
-        """What `learn` found without the terms that are not needed, if that was asked for."""
+        """What `learn` found without the terms that are not needed, if that was asked for. What was
+        kept of rows left out is then that of models as short.
+        """
         if self.most_terms is None or len(found.problem.rows) != len(table.X) or self.watch.over():
             return found
         same = [one.inputs is found.problem.inputs for one in wholes]
@@ -191,10 +193,11 @@ class Learning:
             self.watch.over,
         )
         self.watch.report("terms that are not needed")
-        problem, solution = shortener.run(
-            found.problem, found.solution, table, self._left_out(table)
-        )
-        return replace(found, problem=problem, solution=solution)
+        seeds = self.chosen[-1].seeds if self.chosen else []
+        short = shortener.run(found.problem, found.solution, table, self._left_out(table), seeds)
+        if self.chosen and short.loss is not None:
+            self.chosen[-1] = replace(self.chosen[-1], left=list(short.left), loss=short.loss)
+        return replace(found, problem=short.problem, solution=short.solution)
 
     def _left_out(self, table: Table) -> list[Booleans]:
         """The rows of each fold."""

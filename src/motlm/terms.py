@@ -7,14 +7,17 @@ on rows left out: as many as make the losses there not significantly larger.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ._renamed import user_level
 from ._typing import Array, Booleans
-from .folds import is_close
+from .errors import FewRowsWarning
+from .folds import is_close, mean_by_row
 from .geometry import radii
 from .inputs import Inputs
 from .optimize import Solution
@@ -23,7 +26,7 @@ from .posterior import Posterior
 from .problem import Problem, Recipe, Table
 from .rows import Rows
 
-__all__ = ["Shortener", "Term", "count_terms", "strike", "terms_of"]
+__all__ = ["Short", "Shortener", "Term", "count_terms", "strike", "terms_of"]
 
 _WORSE = 1.0  # standard errors that losses of rows left out may be larger with fewer terms
 _SHARE = 0.15  # of the terms that go at a time
@@ -88,6 +91,17 @@ def strike(terms: Sequence[Term], n_models: int) -> Booleans | None:
 
 
 @dataclass(frozen=True)
+class Short:
+    """What is left when terms were struck out."""
+
+    problem: Problem
+    solution: Solution
+    loss: float | None = None  # of rows left out, by models as short; None without such rows
+    # of each fold the rows left out, and their scores in units of the target, (.., n_left_out)
+    left: Sequence[tuple[Booleans, Array]] = ()
+
+
+@dataclass(frozen=True)
 class Shortener:
     """Strikes terms out of a model.
 
@@ -118,15 +132,36 @@ class Shortener:
     over: Callable[[], bool]
 
     def run(
-        self, problem: Problem, solution: Solution, table: Table, masks: Sequence[Booleans]
-    ) -> tuple[Problem, Solution]:
-        """The problem with the terms that are struck, and its minimum; the same where none is."""
+        self,
+        problem: Problem,
+        solution: Solution,
+        table: Table,
+        masks: Sequence[Booleans],
+        seeds: Sequence[tuple[Problem, Solution]] = (),
+    ) -> Short:
+        """The problem with the terms that are struck, and its minimum; the same where none is.
+
+        `masks` are of the rows of each fold that are left out, `seeds` the minima without these, of
+        the same kind and lambda, as far as they are known.
+        """
         if self.most == "auto" and not masks:
-            return problem, solution
+            text = f"{len(table.X)} distinct rows are too few to choose max_terms; none is struck."
+            advice = "Give a number of terms to choose it yourself."
+            warnings.warn(FewRowsWarning(text, advice), stacklevel=user_level())
+            return Short(problem, solution)
         path = self._path(problem, solution)
-        if self.most == "auto":
-            return path[self._choose(path, table, masks)]
-        return path[-1]
+        if not masks:
+            return Short(*path[-1])
+        weight = np.where(np.any(masks, axis=0), table.weight, 0.0)
+        followed = self._follow(path[0], table, masks, seeds)
+        losses = [
+            mean_by_row(masks, [fold[min(k, len(fold) - 1)][0] for fold in followed])
+            for k in range(len(path))
+        ]
+        length = self._choose(losses, weight) if self.most == "auto" else len(path) - 1
+        scores = [fold[min(length, len(fold) - 1)][1] for fold in followed]
+        loss = float(losses[length] @ weight / weight.sum())
+        return Short(*path[length], loss, list(zip(masks, scores, strict=True)))
 
     def _path(self, problem: Problem, solution: Solution) -> list[tuple[Problem, Solution]]:
         """With ever fewer terms: the smallest go, a few at a time, and the rest is refitted."""
@@ -154,37 +189,44 @@ class Shortener:
             found += own[: min(size, max(1, int(_SHARE * count[i])))] if size > 0 else []
         return found
 
-    def _choose(
+    def _follow(
         self,
-        path: Sequence[tuple[Problem, Solution]],
+        whole: tuple[Problem, Solution],
         table: Table,
         masks: Sequence[Booleans],
-    ) -> int:
-        """How far to go: as long as losses of rows left out are not significantly larger than the
-        smallest. In each fold terms are struck anew, without a look at those rows.
+        seeds: Sequence[tuple[Problem, Solution]],
+    ) -> list[list[tuple[Array, Array]]]:
+        """Of each fold, with ever fewer terms: losses and scores of the rows left out. Terms are
+        struck anew, without a look at those rows.
         """
-        (problem, solution), weight = path[0], np.where(np.any(masks, axis=0), table.weight, 0.0)
+        problem, solution = whole
 
-        def follow(mask: Booleans) -> list[Array]:
-            part, held, start = self._part(problem, solution, table, mask)
-            first = self.polish(part, start, solution.inverse_temperature)
-            found = [
-                np.asarray(one.target.losses(self.scores(one, end.posterior, held), held))
-                for one, end in self._path(part, first)
-            ]
-            return [found[min(k, len(found) - 1)] for k in range(len(path))]
+        def follow(k: int) -> list[tuple[Array, Array]]:
+            part, held, start = self._part(problem, solution, table, masks[k])
+            if seeds and part.geometry.sought:
+                first = seeds[k][1]
+            else:
+                first = self.polish(part, start, solution.inverse_temperature)
+            found = []
+            for one, end in self._path(part, first):
+                scores = self.scores(one, end.posterior, held)
+                losses = np.asarray(one.target.losses(scores, held))
+                found.append((losses, np.asarray(one.target.in_units(scores))))
+            return found
 
-        total, count = np.zeros((len(path), len(weight))), np.zeros(len(weight))
-        for mask, losses in zip(masks, self.share_out(follow, masks), strict=True):
-            total[:, mask] += losses
-            count[mask] += 1
-        losses = total / np.maximum(count, 1.0)
-        first = int(np.argmin(losses @ weight))
-        best = losses[first]
+        return list(self.share_out(follow, range(len(masks))))
+
+    def _choose(self, losses: Sequence[Array], weight: Array) -> int:
+        """How far to go: as long as losses of rows left out are not significantly larger than the
+        smallest.
+        """
+        first = int(np.argmin([one @ weight for one in losses]))
         worse = [
-            k for k in range(first, len(path)) if not is_close(losses[k], best, weight, _WORSE)
+            k
+            for k in range(first, len(losses))
+            if not is_close(losses[k], losses[first], weight, _WORSE)
         ]
-        return min(worse, default=len(path)) - 1
+        return min(worse, default=len(losses)) - 1
 
     def _part(
         self, problem: Problem, solution: Solution, table: Table, mask: Booleans

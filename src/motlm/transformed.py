@@ -61,10 +61,9 @@ class Transformed:
     >>> import numpy as np
     >>> from sklearn.preprocessing import PolynomialFeatures
     >>> from motlm.transformed import fit_transformer
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> made = fit_transformer(
-    ...     PolynomialFeatures(2), X, np.ones(50), np.array([True, True]), ("a", "b")
-    ... )
+    >>> rng = np.random.default_rng(0)
+    >>> X, varies = rng.normal(size=(50, 2)), np.array([True, True])
+    >>> made = fit_transformer(PolynomialFeatures(2), X, np.ones(50), varies, ("a", "b"), rng)
     >>> made.names, made.sources
     (('a^2', 'a b', 'b^2'), ((0,), (0, 1), (1,)))
     """
@@ -147,15 +146,22 @@ def _transform(transformer: Any, rows: Array) -> Array:
 
 
 def fit_transformer(
-    transformer: Any, encoded: Array, weight: Array, varies: Booleans, names: Sequence[str]
+    transformer: Any,
+    encoded: Array,
+    weight: Array,
+    varies: Booleans,
+    names: Sequence[str],
+    rng: np.random.Generator,
 ) -> Transformed | None:
-    """Fit it to these rows, as numbers in the user's units; None where it makes nothing new."""
+    """Fit it to these rows, as numbers in the user's units; None where it makes nothing new.
+    Without a random_state of its own it draws by `rng`.
+    """
     share = weight / weight.sum()
     center = share @ encoded
     spread = np.sqrt(share @ (encoded - center) ** 2)
     factor = np.divide(1.0, spread, out=np.zeros(len(spread)), where=varies & (spread > 0))
     seen = varies & (factor > 0)
-    fitted, label = clone(transformer), type(transformer).__name__
+    fitted, label = _seeded(clone(transformer), rng), type(transformer).__name__
     rows = ((encoded - center) * factor)[:, seen].astype(float)
     try:
         fitted.fit(rows)
@@ -193,6 +199,19 @@ def fit_transformer(
         middle=middle[kept],
         scale=float(np.sqrt(seen.sum() / (deviation[kept] ** 2).sum())),
     )
+
+
+def _seeded(transformer: Any, rng: np.random.Generator) -> Any:
+    """With a number for each random_state that is None, its steps' too."""
+    settings = transformer.get_params(deep=True)
+    open_ones = [
+        name
+        for name in sorted(settings)
+        if name.split("__")[-1] == "random_state" and settings[name] is None
+    ]
+    if open_ones:
+        transformer.set_params(**{name: int(rng.integers(2**31)) for name in open_ones})
+    return transformer
 
 
 def _sources(fitted: Any, rows: Array, made: Array) -> Booleans:
