@@ -110,7 +110,7 @@ print(f"all other policies: rate = {learned.exterior_.formula()}")
 
 from motlm.explanations import explain_global, explain_local
 
-tariff = explain_global(learned, X_test, test["nclaims"] / test["expo"]).factors()
+tariff = explain_global(learned, X_test, test["nclaims"], exposure=test["expo"]).factors()
 print(tariff.round(3).to_string(na_rep=""))
 
 # %%

@@ -384,3 +384,21 @@ def test_mean_probabilities_have_intervals_between_0_and_1() -> None:
     for group in found.groups:
         one = group.measures["mean probability"]
         assert one.low is None or 0 <= one.low <= one.value <= one.high <= 1
+
+
+def test_infinities_and_categories_called_missing_are_groups() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=200)})
+    y = np.asarray(X["x"] + rng.normal(size=200))
+    model = LocalMixtureRegressor(0, random_state=0).fit(X, y)
+    numbers = rng.normal(size=200)
+    numbers[:3], numbers[3:5], numbers[5:9] = -np.inf, np.inf, np.nan
+    words = np.array(["a", "(missing)", None, np.nan] * 50, dtype=object)
+    for values in (numbers, words):
+        groups = evaluate_groups(model, X, y, {"by": values}).groups[1:]
+        assert sum(one.rows for one in groups) == 200
+    sizes = {one.name: one.rows for one in groups}
+    assert sizes == {"a": 50, "(missing)": 50, "(missing), no value": 100}
+    constant = np.r_[np.arange(6.0), np.full(194, 6.0)]
+    [one] = evaluate_groups(model, X, y, {"by": constant}).groups[1:]
+    assert (one.name, one.rows) == ("any number", 200)

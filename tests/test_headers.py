@@ -122,3 +122,35 @@ def test_all_commands_read_tables_without_names(tmp_path: Path) -> None:
         run(command, model, later, "--no-header", *more)
     stdin = run("predict", model, "-", "--no-header", stdin=later.read_bytes())
     assert len(stdin.stdout.splitlines()) == 51
+
+
+def _incomes(path: Path, write: Any, delimiter: str = ",") -> str:
+    lines = [delimiter.join([write(500 + 37 * i), "ab"[i % 2], str(i % 2)]) for i in range(80)]
+    path.write_text("\n".join([delimiter.join(["income", "town", "y"]), *lines]) + "\n")
+    return str(path)
+
+
+def test_separators_of_thousands_are_not_decimal_commas(tmp_path: Path) -> None:
+    fit = ["--target", "y", "--task", "classification", "--localities", "0"]
+    run = CliRunner().invoke
+    thousands = _incomes(tmp_path / "t.csv", lambda v: f'"{v:,}"')
+    found = run(motlm, ["fit", thousands, *fit])
+    assert found.exit_code != 0
+    assert "column 'income' has '1,018': is the comma between thousands" in found.output
+    model = str(tmp_path / "model.json")
+    plain = _incomes(tmp_path / "p.csv", str)
+    assert run(motlm, ["fit", plain, *fit, "--model", model]).exit_code == 0
+    found = run(motlm, ["predict", model, thousands])
+    assert found.exit_code != 0
+    assert "between thousands" in found.output
+    target = run(motlm, ["fit", thousands, "--target", "income", "--localities", "0"])
+    assert target.exit_code != 0
+    assert "between thousands" in target.output
+    assert run(motlm, ["fit", thousands, *fit, "--drop", "income"]).exit_code == 0
+    for name, write, delimiter in (
+        ("s.csv", lambda v: f"{v / 1000:.3f}".replace(".", ","), ";"),
+        ("d.csv", lambda v: '"' + f"{v / 7:.2f}".replace(".", ",") + '"', ","),
+    ):
+        found = run(motlm, ["fit", _incomes(tmp_path / name, write, delimiter), *fit])
+        assert found.exit_code == 0, found.output
+        assert "decimal commas" in found.output

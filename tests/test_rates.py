@@ -303,3 +303,37 @@ def test_balanced_weights_move_the_threshold(rare):
     balanced = LocalMixtureClassifier(0, class_weight="balanced").fit(X, y)
     scores = [balanced_accuracy_score(y, one.predict(X)) for one in (model, balanced)]
     assert scores[1] > scores[0] + 0.05
+
+
+def test_tables_of_regions_are_means_over_the_exposure(policies, local_rates):
+    X, claims, years = policies
+    found = explain_global(local_rates, X, claims, exposure=years)
+    outer, mixture = found.regions[-1], local_rates.mixture_
+    inside = mixture.view(mixture.encode(X)).applicable[-1]
+    assert outer.balance["mean rate"] == pytest.approx(claims[inside].sum() / years[inside].sum())
+    rate = np.asarray(claims / years)
+    deviances = mixture.target.deviances(rate, local_rates.predict(X))
+    assert found.score == pytest.approx(np.average(deviances, weights=years))
+    assert found.score != pytest.approx(explain_global(local_rates, X, rate).score)
+    half = X[:1500], claims[:1500]
+    given = {"X_train": X, "y_train": claims, "exposure_train": years}
+    one = explain_global(local_rates, *half, exposure=years[:1500], **given)
+    glm = explain_global(local_rates, *half, exposure=years[:1500])
+    assert one.linear_name == "one linear model"
+    assert glm.linear_name == "cross-validated linear model"
+    with pytest.raises(InputError, match="exposure_train"):
+        explain_global(local_rates, *half, **{**given, "exposure_train": years[:5]})
+
+
+def test_scores_say_which_rows_were_used_for_fitting(policies):
+    X, claims, _ = policies
+    model = LocalMixtureRegressor(0, random_state=0).fit(X[:2000], claims[:2000])
+    same = explain_global(model, X[:2000], claims[:2000])
+    assert same.reference is not None
+    assert "2000 rows were used for fitting" in str(same)
+    assert "fitted to the same rows as the model" in str(same)
+    some = explain_global(model, X[:2500], claims[:2500])
+    assert "cross-validated linear model" in str(some)
+    assert "do not compare" in some.notes[-1]
+    with pytest.raises(InputError, match="exposure is for models of rates"):
+        explain_global(model, X, claims, exposure=np.ones(len(X)))

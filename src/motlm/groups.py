@@ -384,18 +384,24 @@ def _cut(column: str, values: Any) -> tuple[list[tuple[str, Integers]], list[str
         return list(_cut_numbers(floats_of(values))), []
     texts = np.asarray(values, dtype=object)
     missing = is_missing(texts)
-    names = np.array(
-        [_MISSING if gone else str(item(one)) for one, gone in zip(texts, missing, strict=True)]
-    )
-    levels, counts = np.unique(names, return_counts=True)
-    note = []
-    if len(levels) > _MOST:
-        rare = levels[np.argsort(-counts, kind="stable")[_MOST - 1 :]]
-        joined = f"{len(rare)} other categories"
-        names = np.where(np.isin(names, rare), joined, names)
-        levels = np.array([*(one for one in levels if one not in set(rare)), joined])
+    names = np.array([str(item(one)) for one in texts[~missing]], dtype=object)
+    levels, counts = np.unique(names.astype(str), return_counts=True)
+    rare, note = set[str](), []
+    if len(levels) + missing.any() > _MOST:
+        kept = _MOST - 1 - int(missing.any())
+        rare = set(levels[np.argsort(-counts, kind="stable")[kept:]].tolist())
         note = [f"{column!r}: the {len(rare)} rarest of its categories are joined."]
-    return [(str(one), np.flatnonzero(names == one)) for one in levels], note
+    places = np.flatnonzero(~missing)
+    parts = [(one, places[names == one]) for one in levels.tolist() if one not in rare]
+    if rare:
+        joined = np.array([one in rare for one in names], dtype=bool)
+        parts.append((f"{len(rare)} other categories", places[joined]))
+    if missing.any():
+        name, taken = _MISSING, {one for one, _ in parts}
+        while name in taken:  # a category that is called so
+            name = f"{name}, no value"
+        parts.append((name, np.flatnonzero(missing)))
+    return parts, note
 
 
 def _cut_numbers(values: Array) -> Iterator[tuple[str, Integers]]:
@@ -408,11 +414,12 @@ def _cut_numbers(values: Array) -> Iterator[tuple[str, Integers]]:
     else:
         cuts = np.unique(np.quantile(known, _QUARTERS, method="lower"))
         cuts = cuts[cuts < distinct[-1]]
-        ends = [-np.inf, *cuts.tolist(), np.inf]
-        for low, high in pairwise(ends):
-            words = [f"above {number(low, 6)}"] if np.isfinite(low) else []
-            words += [f"up to {number(high, 6)}"] if np.isfinite(high) else []
-            yield " ".join(words), np.flatnonzero((values > low) & (values <= high))
+        bins = np.searchsorted(cuts, values)  # every number has one, infinities included
+        ends = [None, *cuts.tolist(), None]
+        for k, (low, high) in enumerate(pairwise(ends)):
+            words = [] if low is None else [f"above {number(low, 6)}"]
+            words += [] if high is None else [f"up to {number(high, 6)}"]
+            yield " ".join(words) or "any number", np.flatnonzero((bins == k) & ~np.isnan(values))
     if len(known) < len(values):
         yield _MISSING, np.flatnonzero(np.isnan(values))
 

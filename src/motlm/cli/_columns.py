@@ -15,10 +15,11 @@ from scipy.stats import poisson
 from .._typing import AnyArray, Booleans
 from ..frames import POOLED
 from ..inputs import Columns
-from ._dialect import DECIMAL_COMMA
+from ._dialect import DECIMAL_COMMA, THOUSANDS
 from ._errors import TableError
 
 __all__ = [
+    "BETWEEN_VALUES",
     "LARGEST",
     "RowsRead",
     "column_of",
@@ -47,6 +48,7 @@ MISSING = (
     "<NA>",
     "NaT",
 )
+BETWEEN_VALUES = "commas between values"  # in `attrs` of what is read from such a file
 LARGEST = 1e100  # the largest number: squares, and sums of them, must be finite
 _CODE = re.compile(r"^[+-]?0\d")  # 007 is a code, not a number
 _TRUTH = {"true": "1", "false": "0"}
@@ -81,9 +83,11 @@ def is_missing(column: pd.Series) -> pd.Series:
 
 def numbers_of(column: pd.Series) -> pd.Series:
     """Values as finite numbers, nan where they are not; true and false are 1 and 0, and commas may
-    be decimal.
+    be decimal. Raise if they may as well stand between thousands.
     """
     text = column.astype(str).str.strip()
+    if column.attrs.get(BETWEEN_VALUES):
+        _refuse_thousands(str(column.name), text)
     text = text.where(~text.str.casefold().isin(_TRUTH), text.str.casefold().map(_TRUTH))
     commas = text.str.match(DECIMAL_COMMA)
     text = text.where(~commas, text.str.replace(",", ".", regex=False))
@@ -96,6 +100,22 @@ def numbers_of(column: pd.Series) -> pd.Series:
     )
 
 
+def _refuse_thousands(name: str, text: pd.Series) -> None:
+    """Raise if the numbers of a column have commas, and all of them could be between thousands."""
+    commas = text.str.contains(",", regex=False)
+    if not commas.any() or not text[commas].str.match(THOUSANDS).all():
+        return
+    others = text[~commas & ~is_missing(text)]
+    if pd.to_numeric(others, errors="coerce").isna().any():
+        return  # categories
+    raise TableError(
+        f"column {name!r} has {text[commas].iloc[0]!r}: is the comma between thousands, or is it"
+        " decimal? Write the numbers of a comma-separated table without separators of thousands,"
+        " and decimals with a point (or the table with semicolons between its values);"
+        " motlm fit also takes it with --drop or --categories."
+    )
+
+
 def infer_types(text: pd.DataFrame, categories: Sequence[str] = ()) -> pd.DataFrame:
     """Columns of numbers where all values are numbers, else (or where named in `categories`) of
     categories; missing values are nan and None.
@@ -103,12 +123,12 @@ def infer_types(text: pd.DataFrame, categories: Sequence[str] = ()) -> pd.DataFr
     made = {}
     for name in text.columns:
         column, missing = text[name].astype(str).str.strip(), is_missing(text[name])
+        made[name] = column.astype(object).where(~missing, None)
+        if name in categories or column[~missing].str.match(_CODE).any() or missing.all():
+            continue
         numbers = numbers_of(column)
-        code = name in categories or bool(column[~missing].str.match(_CODE).any())
-        if not code and numbers[~missing].notna().all() and (~missing).any():
+        if numbers[~missing].notna().all():
             made[name] = numbers.where(~missing)
-        else:
-            made[name] = column.astype(object).where(~missing, None)
     return pd.DataFrame(made, index=text.index)
 
 

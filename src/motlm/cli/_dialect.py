@@ -18,6 +18,7 @@ from ._errors import TableError
 __all__ = [
     "DECIMAL_COMMA",
     "LONGEST_LINE",
+    "THOUSANDS",
     "Dialect",
     "detect",
     "number_columns",
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 DECIMAL_COMMA = re.compile(r"^[+-]?\d+,\d+([eE][+-]?\d+)?$")
+# where commas stand between values, such a number may have a decimal comma as well
+THOUSANDS = re.compile(r"^[+-]?[1-9]\d{0,2}(,\d{3})+$")
 LONGEST_LINE = 2**24  # characters; a longer line is not one of a table, and would fill the memory
 _SAMPLE = 2**16  # bytes that are looked at to find the delimiter
 _LINES = 50  # of them, for the delimiter
@@ -72,7 +75,8 @@ def detect(path: Path, name: str, header: bool | None = None) -> Dialect:
     with _csv_errors(name):
         delimiter = _delimiter_of(first)
         rows = [[cell.strip() for cell in row] for row in _parse(first, delimiter) if any(row)]
-    commas = any(DECIMAL_COMMA.match(cell) for row in rows for cell in row)
+    decimal = {cell for row in rows for cell in row if DECIMAL_COMMA.match(cell)}
+    commas = any(delimiter != "," or not THOUSANDS.match(cell) for cell in decimal)
     with path.open(encoding=encoding, newline="") as text:
         names = _read_header(text, delimiter, name)
         _refuse_open_quote(names, text.read(1), name)

@@ -155,11 +155,6 @@ class _Fitted:
             return float(self.model.score(self.X, self.y))
         return float(self.model.score(self.X, self.y, exposure=self.exposure))
 
-    @property
-    def outcome(self) -> AnyArray:
-        """What the model predicts: of a rate, per unit of exposure."""
-        return self.y if self.exposure is None else np.asarray(self.y / self.exposure)
-
 
 @click.command(short_help="Fit a model to a table, certify it and save it.")
 @click.argument("data", type=FILE)
@@ -460,7 +455,7 @@ def _show(
 ) -> None:
     """Print the result."""
     model, score = fitted.model, fitted.score
-    explanation = explain_global(model, fitted.X, fitted.outcome)
+    explanation = explain_global(model, fitted.X, fitted.y, exposure=fitted.exposure)
     name = model.mixture_.target.score_name
     if options.as_json:
         echo_json(

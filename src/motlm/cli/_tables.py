@@ -26,6 +26,7 @@ import pandas as pd
 
 from ..datasets import KeelFormatError, read_keel
 from ..errors import MotlmError
+from ._columns import BETWEEN_VALUES
 from ._dialect import (
     LONGEST_LINE,
     Dialect,
@@ -247,7 +248,9 @@ def _read_csv(source: Source, size: int) -> Iterator[pd.DataFrame]:
         with reader:
             for chunk in _parts(reader, source.name, _IN_TEXT):
                 empty = False
-                yield _complete(chunk, source)
+                made = _complete(chunk, source)
+                made.attrs[BETWEEN_VALUES] = dialect.delimiter == ","
+                yield made
     if empty:
         yield pd.DataFrame(columns=list(dialect.names), dtype=str)
 

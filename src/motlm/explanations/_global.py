@@ -16,12 +16,14 @@ from .._renamed import warn_of
 from .._typing import AnyArray, Array, Integers
 from ..cards import LinearReference, fit_reference
 from ..certificates import Certificate, standing
+from ..checks import check_exposure, per_exposure
 from ..errors import InputError, InputTypeError, MotlmWarning
+from ..fingerprints import row_keys
 from ..localities import Locality, LocalModel, Shape
 from ..mixture import Mixture, View, mixture_of
-from ..pipelines import subject_of
+from ..pipelines import Subject, subject_of
 from ..tables import Entry, amount, decode, html_table, number, plain, table_of
-from ..targets import Target
+from ..targets import Rate, Target
 from ..terms import count_terms
 from ._importance import Importance, importance
 from ._missing import missing_values
@@ -263,6 +265,11 @@ class GlobalExplanation:
     score, linear_score : float
         Of the whole model on these rows, and of one linear model for all rows: see
         `explain_global`.
+    linear_name : str
+        What texts call the linear model: "one linear model" if it was fitted to the rows that the
+        model was fitted to; else with how its answers for these rows were made.
+    notes : tuple of str
+        If some of the rows were used for fitting, how many, and what that means for the scores.
     certificate : Certificate or None
         The one that the model carries, if it stands; see `motlm.certificates.standing`.
     void : str
@@ -276,7 +283,8 @@ class GlobalExplanation:
         what stands in for them in the models.
     reference : LinearReference or None
         The linear model that was fitted to the same rows as the model; None where there is none,
-        and `linear_score` is cross-validated on the rows of the explanation.
+        and `linear_score` is cross-validated on the rows of the explanation (of more than 20 000,
+        of a linear model fitted to them).
     terms : str
         With `max_terms="auto"`: how many terms were struck, or that none could be; else empty.
 
@@ -314,6 +322,8 @@ class GlobalExplanation:
     missing: tuple[dict[str, Any], ...] = ()
     reference: LinearReference | None = None
     terms: str = ""
+    linear_name: str = "one linear model"
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         content = {
@@ -432,13 +442,14 @@ class GlobalExplanation:
             if region.score is not None:
                 outer = f"exterior model {number(region.exterior_score)}, " if local else ""
                 where += (
-                    f", {self.score_name} {number(region.score)} ({outer}one linear model"
+                    f", {self.score_name} {number(region.score)} ({outer}{self.linear_name}"
                     f" {number(region.linear_score)})"
                 )
             lines.append(where)
             if region.note:
                 lines.append(f"    {region.note}")
             lines += [f"    {line}" for line in region._lines(full_formulas)]
+        lines += self.notes
         if self.importance is not None and any(region.shapes for region in self.regions):
             lines.append(f"mean effect of each column: {self.importance}")
         if self.terms:
@@ -460,6 +471,7 @@ class GlobalExplanation:
         parts = [
             html_table(self.rows()),
             *(f"<p>{escape(one.name)}: {escape(one.note)}.</p>" for one in noted),
+            *(f"<p>{escape(one)}</p>" for one in self.notes),
         ]
         if self.terms:
             parts.append(f"<p>{escape(self.terms)}</p>")
@@ -481,7 +493,14 @@ class GlobalExplanation:
 
 
 def explain_global(
-    model: Any, X: Any, y: Any, *, X_train: Any = None, y_train: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    exposure: Any = None,
+    X_train: Any = None,
+    y_train: Any = None,
+    exposure_train: Any = None,
 ) -> GlobalExplanation:
     """What the model is, in tables, with scores on the rows given.
 
@@ -490,11 +509,17 @@ def explain_global(
     model : fitted LocalMixtureClassifier or LocalMixtureRegressor, or its `mixture_`
         Or a pipeline that ends in one, which is told in its input columns where its steps allow it.
     X, y : rows and targets
-        Any rows; those not used for fitting are more informative.
+        Any rows; those not used for fitting are more informative. If they are all rows that the
+        model was fitted to, the linear model is fitted to them as well, so that the two compare.
+    exposure : array of (n_rows,), default=None
+        Of rates, as in `fit`: y is what happened in all of it, and rates and deviances are means
+        over the exposure. None: y are rates, and all rows count alike.
     X_train, y_train : rows and targets that the model was fitted to, default=None
         One linear model is fitted to them, to compare with. None: the linear model that the command
         line keeps with a model; where there is none, one that is cross-validated on X and y, which
         has fewer rows to learn from than the model had.
+    exposure_train : array, default=None
+        Of rates: the exposures of y_train.
 
     Returns
     -------
@@ -517,19 +542,21 @@ def explain_global(
     (True, True)
     """
     subject = subject_of(model)
-    mixture, X = subject.mixture, subject.table(X)
-    y = column_or_1d(y, warn=True)
+    mixture, given = subject.mixture, X
+    X, y = subject.table(X), column_or_1d(y, warn=True)
     encoded = mixture.encode(X)
     check_consistent_length(encoded, y)
+    y, weight = _rates(mixture.target, y, exposure, "exposure")
     mixture.target.code(y)  # refuses a label that the model does not know
     view = mixture.view(encoded)
     whole = mixture.inputs.fill_in(encoded)
-    reference = _linear_reference(model, X_train, y_train)
-    if reference is None:
-        linear = _linear_answers(mixture.target, whole, y)
-    else:
-        codes, classes = reference.predict(whole), mixture.target.classes
-        linear = codes if classes is None else classes[codes]
+    fitted = _Fitted.of(subject, given, encoded, y)
+    reference = _linear_reference(model, X_train, y_train, exposure_train)
+    if reference is None and fitted.all:
+        balance = getattr(model, "class_weight", None)
+        reference = fit_reference(mixture.target, whole, y, weight, class_weight=balance)
+    linear, linear_name = _linear(mixture.target, reference, whole, y, weight)
+    judge = _Judge(mixture.target, y, weight, linear)
     found, n = standing(model), mixture.n_localities
     member = view.member.astype(int)
     contradictions = np.zeros((n, n), dtype=int)
@@ -539,14 +566,14 @@ def explain_global(
             both = view.member[i] & view.member[j]
             contradictions[i, j] = contradictions[j, i] = int((apart & both).sum())
     return GlobalExplanation(
-        regions=tuple(_region(view, i, y, linear) for i in range(n + 1)),
+        regions=tuple(_region(view, i, judge) for i in range(n + 1)),
         shared=member @ member.T,
         contradictions=contradictions,
         n_rows=len(y),
         ambiguous=float(view.contradicted.mean()),
         score_name=mixture.target.measure_name,
-        score=mixture.target.measure(y, view.answer) or 0.0,
-        linear_score=mixture.target.measure(y, linear) or 0.0,
+        score=judge.score(view.answer) or 0.0,
+        linear_score=judge.score(linear) or 0.0,
         certificate=found.certificate,
         void=found.void,
         importance=_importance(mixture, X),
@@ -554,7 +581,75 @@ def explain_global(
         missing=missing_values(mixture, X),
         reference=reference,
         terms=_terms(model),
+        linear_name=linear_name,
+        notes=fitted.describe(reference is not None),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Rows with outcomes; means are over their exposures, where there are any."""
+
+    target: Target
+    y: AnyArray
+    weight: Array | None
+    linear: AnyArray  # answers of one linear model
+
+    def at(self, rows: AnyArray) -> _Judge:
+        weight = None if self.weight is None else self.weight[rows]
+        return _Judge(self.target, self.y[rows], weight, self.linear[rows])
+
+    def score(self, answers: AnyArray) -> float | None:
+        if self.weight is None or not len(self.y):
+            return self.target.measure(self.y, answers)
+        assert isinstance(self.target, Rate)
+        return float(np.average(self.target.deviances(self.y, answers), weights=self.weight))
+
+    @property
+    def balance(self) -> dict[str, float]:
+        if self.weight is None or not len(self.y):
+            return self.target.balance(self.y)
+        return {"mean rate": float(np.average(self.y, weights=self.weight))}
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """Which of the rows were used for fitting."""
+
+    all: bool  # these are the rows, all of them and no others
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, subject: Subject, X: Any, encoded: Array, y: AnyArray) -> _Fitted:
+        own = subject.own
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MotlmWarning)  # the caller has given them
+            if subject.steps is not None:  # as the estimator got them
+                encoded = own.encode(subject.own_table(X))
+        codes, fingerprint = own.target.code(y), own.provenance.fingerprint
+        notes = tuple(fingerprint.describe(encoded, codes)[1])
+        return cls(bool(notes) and fingerprint.same_rows(row_keys(encoded, codes)), notes)
+
+    def describe(self, same: bool) -> tuple[str, ...]:
+        """The notes, and whether the linear model was fitted to the same rows as the model."""
+        if not self.notes:
+            return ()
+        if same:
+            return (*self.notes, "One linear model was fitted to the same rows as the model.")
+        return (
+            *self.notes,
+            "The linear model was not fitted to the same rows as the model, so that the two do not"
+            " compare; give X_train and y_train, or rows that were not used for fitting.",
+        )
+
+
+def _rates(target: Target, y: AnyArray, exposure: Any, what: str) -> tuple[AnyArray, Array | None]:
+    """Outcomes per unit of exposure, and the weights of these; None where there is no exposure."""
+    if exposure is None:
+        return y, None
+    if not isinstance(target, Rate):
+        raise InputError(f"{what} is for models of rates; leave it out.")
+    return per_exposure(y, check_exposure(exposure, len(y), what), None, what)
 
 
 def _terms(model: Any) -> str:
@@ -570,12 +665,12 @@ def _terms(model: Any) -> str:
 
 
 def _linear_reference(
-    model: Any, X_train: Any = None, y_train: Any = None
+    model: Any, X_train: Any, y_train: Any, exposure_train: Any
 ) -> LinearReference | None:
     """One linear model of the rows that a model was fitted to: fitted to those given, or the one
     that the command line keeps with the model; None where there is neither.
     """
-    if X_train is None and y_train is None:
+    if X_train is None and y_train is None and exposure_train is None:
         notes = getattr(model, "table_", None)
         return None if notes is None else notes.linear
     if X_train is None or y_train is None:
@@ -584,17 +679,19 @@ def _linear_reference(
     mixture = subject.mixture
     encoded = mixture.inputs.fill_in(mixture.encode(subject.table(X_train)))
     check_consistent_length(encoded, y)
+    y, weight = _rates(mixture.target, y, exposure_train, "exposure_train")
     mixture.target.code(y, "y_train")
     balance = getattr(model, "class_weight", None)
-    return fit_reference(mixture.target, encoded, y, class_weight=balance)
+    return fit_reference(mixture.target, encoded, y, weight, class_weight=balance)
 
 
-def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
+def _region(view: View, i: int, judge: _Judge) -> Region:
     """One locality, or the exterior, and the scores of the three models on its rows."""
     mixture, target = view.mixture, view.mixture.target
     inside, local = view.applicable[i], mixture.models[i]
     locality = local if isinstance(local, Locality) else None
     own, exterior = (target.answer(view.scores[k][..., inside]) for k in (i, mixture.n_localities))
+    rows = judge.at(inside)
     return Region(
         index=i,
         name=mixture.region_name(i),
@@ -606,10 +703,10 @@ def _region(view: View, i: int, y: AnyArray, linear: AnyArray) -> Region:
         n_rows=int(inside.sum()),
         share=float(inside.mean()),
         n_used=int((view.used == i).sum()),
-        balance=target.balance(y[inside]),
-        score=target.measure(y[inside], own),
-        exterior_score=target.measure(y[inside], exterior),
-        linear_score=target.measure(y[inside], linear[inside]),
+        balance=rows.balance,
+        score=rows.score(own),
+        exterior_score=rows.score(exterior),
+        linear_score=rows.score(rows.linear),
         coef=local.coef,
         coef_scale=local.coef_scale,
         intercept=local.intercept,
@@ -670,21 +767,33 @@ def _correction(local: LocalModel) -> dict[str, Any]:
     }
 
 
-def _linear_answers(target: Target, X: Array, y: AnyArray) -> AnyArray:
-    """What one linear model answers for each row, fitted to the other rows (in five parts; to all
-    of them where they are many).
+def _linear(
+    target: Target,
+    reference: LinearReference | None,
+    X: Array,
+    y: AnyArray,
+    weight: Array | None,
+) -> tuple[AnyArray, str]:
+    """What one linear model answers for each row, and what texts call it: the reference, or one
+    fitted to the other rows (in five parts; to all of them where they are many).
     """
+    name = "one linear model"
+    if reference is not None:
+        codes, classes = reference.predict(X), target.classes
+        return (codes if classes is None else classes[codes]), name
     linear, parts = target.simple_model(), min(_PARTS, len(y) // 2)
     if target.stratify:
         labels, counts = np.unique(y, return_counts=True)
         if len(labels) < 2:
-            return np.asarray(y)
+            return np.asarray(y), name
         parts = min(_PARTS, int(counts.min()))
+    given = {} if weight is None else {f"{linear.steps[-1][0]}__sample_weight": weight}
     if parts < 2 or len(y) > _MANY:
-        return np.asarray(linear.fit(X, y).predict(X))
+        return np.asarray(linear.fit(X, y, **given).predict(X)), f"{name} of these rows"
     shuffled = KFold(parts, shuffle=True, random_state=0)
     folds = StratifiedKFold(parts) if target.stratify else shuffled
-    return np.asarray(cross_val_predict(linear, X, y, cv=folds))
+    answers = cross_val_predict(linear, X, y, cv=folds, params=given)
+    return np.asarray(answers), f"cross-validated {name.removeprefix('one ')}"
 
 
 def _importance(mixture: Mixture, X: Any) -> Importance:

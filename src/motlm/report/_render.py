@@ -56,6 +56,7 @@ def render(
     tolerance: float | None = None,
     X_train: Any = None,
     y_train: Any = None,
+    exposure_train: Any = None,
     owner: str = "",
     intended_use: str = "",
 ) -> Path:
@@ -95,7 +96,10 @@ def render(
         certificate, or twice the typical error.
     X_train, y_train : rows and targets that the model was fitted to, default=None
         One linear model is fitted to them, to compare with. None is the one that the command line
-        keeps with a model; without either no linear model is shown.
+        keeps with a model, or one fitted to X and y if they are the rows that the model was fitted
+        to; without any of these no linear model is shown.
+    exposure_train : array, default=None
+        Of rates: the exposures of y_train, which is then what happened in all of them.
     owner, intended_use : str
         For the model card; "" is what the command line keeps with a model.
 
@@ -142,7 +146,15 @@ def render(
         comparison = check_comparison(comparison, mixture, names, notes)
     years = _exposures(mixture, exposure, len(y))
     outcome = y if years is None else y / years
-    explanation = explain_global(model, X, outcome, X_train=X_train, y_train=y_train)
+    explanation = explain_global(
+        model,
+        X,
+        y,
+        exposure=exposure,
+        X_train=X_train,
+        y_train=y_train,
+        exposure_train=exposure_train,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MotlmWarning)  # explain_global has given them
         rows = subject.table(X)
