@@ -20,7 +20,7 @@ from scipy.stats import gamma, norm
 
 from motlm import PAPER, LocalMixtureClassifier, LocalMixtureRegressor, Units
 from motlm.combinations import SUM
-from motlm.errors import EmptyLocalityWarning
+from motlm.errors import EmptyLocalityWarning, IdleLocalityWarning
 from motlm.geometry import GivenCenters, LearnedBalls, LearnedLocalities
 from motlm.losses import CLASS_LOSSES, LOSSES, Squared, ZeroOne
 from motlm.membership import theta_tables
@@ -874,3 +874,34 @@ def test_any_number_of_threads_has_the_same_bits(n_jobs: int) -> None:
             for jobs in (1, n_jobs)
         )
         assert one.mixture_.hash == other.mixture_.hash
+
+
+def test_localities_that_were_asked_for_differ_from_the_exterior() -> None:
+    """Where Bayes' rule for lambda leaves them alike, lambda is raised; rows left out then judge the
+    mixture that is kept.
+    """
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(240, 3))
+    y = (X[:, 0] + rng.logistic(size=240) > 0).astype(int)
+    model = LocalMixtureClassifier(1, local_models="linear", random_state=0).fit(X, y)
+    [locality] = model.localities_
+    assert model.mixture_.provenance.n_rows[0] < len(X)
+    scores = model.mixture_.posterior
+    assert np.abs(scores.intercept[0] - scores.intercept[1]) > 0.01
+    assert locality.correction() != "as everywhere"
+    chosen = model.cv_results_["inverse_temperature"][model.cv_results_["chosen"]]
+    assert list(chosen) == [model.mixture_.provenance.inverse_temperature]
+    assert chosen[0] > 1.0
+
+
+def test_a_given_point_that_tells_nothing_is_pointed_out() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=120)
+    with pytest.warns(IdleLocalityWarning, match="locality 0 of 1 tells nothing"):
+        LocalMixtureRegressor(
+            points_of_interest=[[0.0, 0.0]],
+            inverse_temperature=1.0,
+            local_models="linear",
+            random_state=0,
+        ).fit(X, y)

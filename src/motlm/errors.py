@@ -18,6 +18,7 @@ __all__ = [
     "IdentifierWarning",
     "InputError",
     "InputTypeError",
+    "LookAlikeWarning",
     "MissingPackageError",
     "MissingValueWarning",
     "ModelFileError",
@@ -163,12 +164,22 @@ class EmptyLocalityWarning(MotlmWarning):
     """A locality that no training row belongs to was dropped."""
 
 
+class IdleLocalityWarning(MotlmWarning):
+    """A locality that was asked for tells nothing: its model hardly differs from the exterior's, or
+    it contains all rows, so that the exterior is used for none.
+    """
+
+
 class IdentifierWarning(MotlmWarning):
-    """A column of categories looks like the names of the rows."""
+    """A column looks like the names or the numbers of the rows, or holds dates as text."""
 
 
 class StrayTextWarning(MotlmWarning):
     """Nearly all values of a column of text are numbers: a few stray words made it categories."""
+
+
+class LookAlikeWarning(MotlmWarning):
+    """Labels, or categories of a column, differ only in case or in the spaces around them."""
 
 
 class UnknownCategoryWarning(MotlmWarning):

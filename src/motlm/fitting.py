@@ -25,6 +25,7 @@ from .checks import Settings, check_units, check_weights, class_weights
 from .combinations import COMBINATIONS
 from .errors import (
     EmptyLocalityWarning,
+    IdleLocalityWarning,
     InputError,
     MotlmWarning,
     NotConvergedWarning,
@@ -43,7 +44,7 @@ from .geometry import (
     radii,
 )
 from .inputs import CheckedTable, Columns, Group, Reading
-from .learning import Found, Learning
+from .learning import Found, Learning, idle_localities
 from .limits import SMALLEST_TARGET
 from .missing import fill_in, find_medians
 from .mixture import Mixture, Provenance
@@ -686,6 +687,18 @@ def _warn_of_end(
             f" {solution.inverse_temperature:g})."
         )
         warnings.warn(EmptyLocalityWarning(text, advice), stacklevel=user_level())
+    idle = idle_localities(found) if len(sizes) == 1 else []
+    if idle:
+        which = ", ".join(map(str, idle))
+        text = (
+            f"locality {which} of {len(found.kept)} tells nothing: its model is the exterior's, or"
+            " it contains all rows, so that the exterior model is used for none."
+        )
+        advice = (
+            "Ask for fewer localities (n_localities='auto' chooses), leave the point out, or raise"
+            f" inverse_temperature (now {solution.inverse_temperature:g})."
+        )
+        warnings.warn(IdleLocalityWarning(text, advice), stacklevel=user_level())
     if not solution.converged:
         text = (
             f"{settings.solver} stopped at max_iter={settings.max_iter} with objective"

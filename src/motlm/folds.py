@@ -294,7 +294,7 @@ class Folds:
                 if self.every and self.watch.over():
                     break
         self._follow(anchor)
-        return self._conclude()
+        return self._conclude(self._choose())
 
     def _follow(self, anchor: float) -> None:
         """Other lambdas, for the kind and number of localities that would be chosen."""
@@ -314,6 +314,21 @@ class Folds:
         for temperature in others:
             if all((n, temperature) in part.found for part in self.parts[variant]):
                 self.every.append(self._judge(variant, n, temperature))
+
+    def at(self, chosen: Candidate, inverse_temperature: float) -> Chosen:
+        """The same at another lambda, which the search on all rows has ended at."""
+        n, variant = chosen.n_localities, chosen.variant
+
+        def search(part: Part) -> None:
+            leaders: list[Solution] = []
+            for size in range(n + 1) if part.search.grows else [n]:
+                leaders = part.search.explore(size, inverse_temperature, part.rng, leaders)
+            part.found[n, inverse_temperature] = leaders[0]
+
+        self.watch.report(f"n = {n}, {self._name(variant)}: lambda' = {inverse_temperature:g}")
+        self.share_out(search, self.parts[variant])
+        self.every.append(self._judge(variant, n, inverse_temperature))
+        return self._conclude(self.every[-1])
 
     def _choose(self) -> Candidate:
         rule = 1.0 if self.target.loss.likelihood else None
@@ -450,8 +465,7 @@ class Folds:
             return False
         return not is_close(leader.losses, best.losses, self.weight, _HOPELESS)
 
-    def _conclude(self) -> Chosen:
-        best = self._choose()
+    def _conclude(self, best: Candidate) -> Chosen:
         parts = self.parts[best.variant]
         key = best.n_localities, best.inverse_temperature
         seeds = [(part.problem, part.found[key]) for part in parts]

@@ -16,7 +16,7 @@ from ._typing import Array, Booleans, Integers
 from .errors import FewRowsWarning, InputError
 from .folds import Chosen, Folds, is_close, left_out, score_of
 from .geometry import radii
-from .limits import FARTHEST
+from .limits import FARTHEST, TEMPERATURES
 from .objective import BLOCK
 from .optimize import Record, Solution
 from .overlap import Overlap, apply_to, contain
@@ -28,11 +28,20 @@ from .targets import Target
 from .terms import Shortener
 from .watch import Watch
 
-__all__ = ["Found", "Learning", "Outcome", "choose", "choose_simplest", "is_futile"]
+__all__ = [
+    "Found",
+    "Learning",
+    "Outcome",
+    "choose",
+    "choose_simplest",
+    "idle_localities",
+    "is_futile",
+]
 
 PATIENCE = 2  # sizes without improvement before growth ends
 _RAISED = 4  # times that lambda is doubled to keep as many localities as were asked for
 _FEWEST = 5  # rows of a locality, where their number is chosen
+_IDLE = 0.01  # largest difference of scores, in standard deviations, that tells nothing
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
 
 
@@ -295,7 +304,11 @@ class Learning:
         ]
         if n and whole.geometry.sought and not self.watch.over():
             moved += self._search_all(whole, n, temperature)
-        return self._finish(whole, moved, sizes[0] if len(sizes) == 1 else 0)
+        found = self._finish(whole, moved, sizes[0] if len(sizes) == 1 else 0)
+        last = found.solution.inverse_temperature
+        if last != temperature and not self.watch.over():
+            self.chosen[-1] = folds.at(best, last)
+        return found
 
     def _search_all(self, whole: Problem, n: int, temperature: float) -> list[Solution]:
         """The best few mixtures of n localities on all rows."""
@@ -427,6 +440,8 @@ class Learning:
             every.sort(key=lambda found: -len(found.kept))
             if len(every[0].kept) < asked:
                 every = [self._refill(every[0], problem, asked), *every]
+            elif self.automatic and idle_localities(every[0]):
+                every = [self._stir(every[0], problem, asked), *every]
         self.records.extend(
             _record("final", rank, one.solution, problem.target) for rank, one in enumerate(every)
         )
@@ -454,6 +469,30 @@ class Learning:
             if len(kept.kept) == n:
                 return kept
             temperature *= 2.0
+        return found
+
+    def _stir(self, found: Found, problem: Problem, n: int) -> Found:
+        """Where localities that were asked for differ from the exterior by nothing, at larger
+        inverse temperatures, at which a difference is cheaper, as long as fewer of them are idle.
+        """
+        search, least = self._search(problem), len(idle_localities(found))
+        temperature = found.solution.inverse_temperature
+        leaders: list[Solution] = []
+        for _ in range(_RAISED):
+            temperature *= 2.0
+            if self.watch.over() or temperature > TEMPERATURES[1]:
+                break
+            for size in range(n + 1) if search.grows else [n]:
+                leaders = search.explore(size, temperature, self.rng, leaders)
+            [end] = search.polish(
+                problem.objective(n, temperature), [leaders[0].posterior], tol=None
+            )
+            again = self._drop_empty(Found(end, problem, list(range(n)), n))
+            idle = len(idle_localities(again))
+            if len(again.kept) == n and idle < least:
+                found, least = again, idle
+            if not least:
+                break
         return found
 
     def _drop_empty(self, found: Found, least: int = 1) -> Found:
@@ -503,6 +542,25 @@ def _hold(problem: Problem, table: Table, what: str) -> Rows:
             "Divide the target by a number of its size, or take its logarithm.",
         )
     return held
+
+
+def idle_localities(found: Found) -> list[int]:
+    """Those whose models have the exterior's scores on all their rows, to a hundredth of the
+    standard deviation of these; and those that contain all rows.
+    """
+    problem, posterior = found.problem, found.solution.posterior
+    n = posterior.n_localities
+    if not n:
+        return []
+    scores, distance = problem.geometry.scores_and_distances(posterior, problem.rows)
+    member = contain(distance, radii(problem.geometry, posterior))
+    weight = problem.rows.weight / problem.rows.weight.sum()
+    everywhere = scores[-1]
+    spread = np.sqrt(((everywhere - everywhere @ weight[:, None]) ** 2 @ weight).max())
+    gap = np.abs(scores[:-1] - everywhere)
+    gap = gap.reshape(n, -1, gap.shape[-1]).max(axis=1)
+    largest = np.where(member, gap, 0.0).max(axis=1)
+    return [int(i) for i in np.flatnonzero((largest <= _IDLE * spread) | member.all(axis=1))]
 
 
 def _count_rows(problem: Problem, posterior: Posterior, radius: Array) -> Integers:
