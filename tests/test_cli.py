@@ -34,6 +34,7 @@ from motlm.cli._tables import read_text as read_source
 from motlm.errors import (
     EmptyLocalityWarning,
     IdentifierWarning,
+    LookAlikeWarning,
     MotlmError,
     MotlmWarning,
     StoppedEarlyWarning,
@@ -124,6 +125,61 @@ def test_fit_of_a_regression_as_json(folder: Path, drop: list[str]) -> None:
     names = content["explanation"]["regions"][0]["feature_names"]
     assert names == ["age", "income", "region=south", "owner"]
     assert content["explanation"]["certificate"]["statements"][0]["code"] == "R1"
+
+
+def test_labels_that_differ_in_case_are_refused(folder: Path, tmp_path: Path) -> None:
+    data = clients()
+    data.loc[data.index[data["default"] == "yes"][:9], "default"] = " Yes "
+    data.to_csv(tmp_path / "d.csv", index=False)
+    printed = run("fit", tmp_path / "d.csv", *ROLES, *FAST, code=2).stderr
+    assert re.search(r"labels that differ only in case: 'yes' \(\d+\), 'Yes' \(9\); write", printed)
+
+
+def test_categories_that_differ_in_case_are_noted(folder: Path, tmp_path: Path) -> None:
+    data = clients()
+    data.loc[data.index[data["region"] == "north"][:60], "region"] = "North"
+    data.to_csv(tmp_path / "d.csv", index=False)
+    printed = run("fit", tmp_path / "d.csv", *ROLES, *FAST).stderr
+    assert "note: column 'region' has categories that differ only in case" in printed
+    data[:3].assign(region="NORTH").to_csv(tmp_path / "new.csv", index=False)
+    result = run("predict", folder / "m.json", tmp_path / "new.csv")
+    assert "'NORTH' is unknown to the model, did you mean 'north'?" in result.stdout
+
+
+def test_stray_texts_are_counted_in_the_whole_file(folder: Path, tmp_path: Path) -> None:
+    """Those of sealed rows too, and the first is named by its line."""
+    data = clients().astype({"age": object})
+    data.loc[9:200:20, "age"] = "n/a?"
+    data.to_csv(tmp_path / "d.csv", index=False)
+    printed = run("fit", tmp_path / "d.csv", *ROLES, *FAST, code=2).stderr
+    words = "except for 10 values such as 'n/a?' in row 9 (line 11 of the file)"
+    assert f"column 'age' holds numbers, {words}; correct them" in printed
+    lines = (tmp_path / "d.csv").read_text().replace("\n", "\n\n", 5)
+    (tmp_path / "d.csv").write_text(lines)
+    printed = run("fit", tmp_path / "d.csv", *ROLES, *FAST, code=2).stderr
+    assert "'n/a?' in row 9; correct them" in printed
+
+
+def test_all_columns_with_problems_are_named_at_once(tmp_path: Path) -> None:
+    data = clients().astype({"age": object})
+    data.loc[9, "age"] = "old"
+    data["since when"] = [f"2024-01-{k % 28 + 1:02}" for k in range(240)]
+    data["empty"] = ""
+    data.to_csv(tmp_path / "d.csv", index=False)
+    base = ["fit", tmp_path / "d.csv", "--target", "default", *FAST]
+    printed = run(*base, code=2).stderr
+    for words in (
+        "4 columns cannot be used as they are: 'client' has 168 different texts in 168 rows",
+        "; 'age' holds numbers, except for 1 value such as 'old' in row 9 (line 11 of the file); ",
+        "; 'since when' holds dates, such as '2024-01-",
+        "; 'empty' has no value in the rows to fit on. Leave them out with",
+        " --drop 'age,since when,empty' --id client; or",
+    ):
+        assert words in printed
+    run(*base, "--drop", "age,since when,empty", "--id", "client")
+    printed = run(*base, "--drop", "age", code=2).stderr
+    assert "3 columns" in printed
+    assert "--drop 'client,since when,empty'; or" in printed
 
 
 def test_fit_with_points_and_weights(folder: Path, tmp_path: Path) -> None:
@@ -1283,7 +1339,7 @@ def test_texts_of_errors_and_warnings() -> None:
     printed = {
         StoppedEarlyWarning: "It was so.",
         EmptyLocalityWarning: "It was so. Ask for fewer with --localities.",
-        IdentifierWarning: "It was so. Name it in --id, or --drop it.",
+        LookAlikeWarning: "It was so. Write them alike in the table.",
         MotlmWarning: "It was so.",
         MotlmError: "It was so. Write Python.",
     }
@@ -1297,9 +1353,10 @@ def test_warnings_are_notes_each_once(capsys: pytest.CaptureFixture[str]) -> Non
     before = warnings.showwarning
     with show_warnings():
         for _ in range(2):
+            warnings.warn(LookAlikeWarning("They are one.", "Use pandas."), stacklevel=1)
             warnings.warn(IdentifierWarning("It is a name.", "Leave it out of X."), stacklevel=1)
         warnings.warn("for programmers", FutureWarning, stacklevel=1)
-    assert capsys.readouterr().err == "note: It is a name. Name it in --id, or --drop it.\n"
+    assert capsys.readouterr().err == "note: They are one. Write them alike in the table.\n"
     assert warnings.showwarning is before
 
 

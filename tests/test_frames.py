@@ -12,7 +12,14 @@ import pytest
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Units
 from motlm.certificates import certify
-from motlm.errors import IdentifierWarning, InputError, MotlmWarning, StrayTextWarning
+from motlm.errors import (
+    IdentifierWarning,
+    InputError,
+    LookAlikeWarning,
+    MotlmWarning,
+    StrayTextWarning,
+    UnknownCategoryWarning,
+)
 from motlm.evaluation import evaluate
 from motlm.explanations import explain_global, explain_local
 
@@ -241,6 +248,49 @@ def test_identifiers_are_pointed_out() -> None:
     frame["id"] = [f"client {i}" for i in range(len(frame))]
     with pytest.warns(UserWarning, match="column 'id' has 150 different texts in 150 rows"):
         fit(LocalMixtureRegressor(0, **QUICK), frame, y)
+
+
+def test_numbers_of_rows_and_dates_are_pointed_out() -> None:
+    """Ages, sorted amounts and days that are declared categories are not."""
+    frame, y = clients()
+    rng = np.random.default_rng(0)
+    days = pd.Series([f"2024-{k % 12 + 1:02}-{k % 28 + 1:02}" for k in range(len(frame))])
+    sound = frame.assign(
+        age=rng.integers(18, 90, len(frame)),
+        amount=np.sort(rng.integers(0, 10**6, len(frame))),
+        day=pd.Series(np.resize(days[:5], len(frame))).astype("category"),
+    )
+    fit(LocalMixtureRegressor(0, **QUICK), sound, y)
+    with pytest.warns(IdentifierWarning, match="column 'id' looks like an identifier: 150 diff"):
+        fit(LocalMixtureRegressor(0, **QUICK), frame.assign(id=np.arange(150) + 100_000), y)
+    numbers = frame[["age", "income"]].assign(id=np.arange(150) + 100_000)
+    with pytest.warns(IdentifierWarning, match="column 'id' looks like an identifier"):
+        fit(LocalMixtureRegressor(0, **QUICK), numbers, y)
+    with pytest.warns(IdentifierWarning, match="'day' holds dates as text, such as '2024-01-01'"):
+        fit(LocalMixtureRegressor(0, **QUICK), frame.assign(day=days), y)
+
+
+def test_labels_and_categories_that_look_alike_are_named() -> None:
+    frame, y = clients()
+    label = np.where(y > np.median(y), "Yes ", "no").astype(object)
+    label[np.flatnonzero(label == "Yes ")[:5]] = "yes"
+    words = r"y has labels that differ only in case .*: 'Yes ' \(70\), 'yes' \(5\); each is a class"
+    with pytest.warns(LookAlikeWarning, match=words):
+        fit(LocalMixtureClassifier(0, **QUICK), frame, label)
+    with pytest.warns(
+        LookAlikeWarning, match=r"column 'fuel' .*: 'a' \(100\), 'A' \(50\); each is"
+    ):
+        fit(LocalMixtureRegressor(0, **QUICK), frame.assign(fuel=["a", "A", "a"] * 50), y)
+
+
+def test_an_unknown_category_that_was_meant_is_named() -> None:
+    frame, y = clients()
+    code = [f"k{k % 15:02}" for k in range(150)]
+    model = fit(LocalMixtureRegressor(0, **QUICK), frame.assign(code=code), y)
+    strange = frame.assign(code=code)[:3].assign(code=["K03 ", "x", "k01"])
+    words = "'k08', 'k09', ..\\. Did you mean 'k03' by 'K03 '\\? They are taken"
+    with pytest.warns(UnknownCategoryWarning, match=words):
+        model.predict(strange)
 
 
 STRAYS = ["n/a?", " 3,5 ", "old"]  # a decimal comma is a number

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from scipy.stats import poisson
 
 from ._typing import AnyArray, Array, Booleans
 from .errors import InputError, InputTypeError
@@ -15,6 +18,7 @@ POOLED = "other"
 """The level that rare levels are pooled to."""
 __all__ = [
     "POOLED",
+    "are_dates",
     "check_finite",
     "check_present",
     "check_size",
@@ -25,9 +29,12 @@ __all__ = [
     "has_text",
     "is_declared",
     "is_frame",
+    "is_identifier",
     "is_missing",
     "is_nearly_numbers",
     "is_numeric",
+    "look_alikes",
+    "meant",
     "rare_levels",
 ]
 
@@ -109,6 +116,87 @@ def is_nearly_numbers(numbers: Array) -> bool:
         and len(known) < len(numbers)
         and (len(np.unique(known)) >= _DISTINCT)
     )
+
+
+_DATE = re.compile(
+    r"^(\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})("
+    r" \d{1,2}:\d{2}.*)?)$"
+)
+
+
+def are_dates(values: Iterable[Any]) -> bool:
+    """Whether nearly all of these are dates, written as text.
+
+    Examples
+    --------
+    >>> from motlm.frames import are_dates
+    >>> are_dates(["2024-01-31", "1.2.2024", "3/14/24"]), are_dates(["2024", "1.2"])
+    (True, False)
+    """
+    found = [isinstance(one, str) and _DATE.match(one.strip()) is not None for one in values]
+    return bool(found) and sum(found) > _NEARLY * len(found)
+
+
+_FEW = 30  # rows, of which nothing is said
+_CHANCE = 1e-6  # probability of taking a measurement for an identifier
+_LONG = 1e7  # the least number of eight digits
+
+
+def is_identifier(column: Any) -> bool:
+    """Whether whole numbers look like numbers of rows or codes, and not like a measurement.
+
+    They are more different than independent draws would be: of m draws from R numbers at least
+    m (m - 1) / 2R pairs are equal on average, whatever the distribution. Or they are all different
+    and long, with the same number of digits, as account numbers are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motlm.frames import is_identifier
+    >>> is_identifier(np.arange(1000, 1100)), is_identifier(np.arange(1000) // 20)
+    (True, False)
+    """
+    values = np.asarray(column, dtype=float)
+    if not np.array_equal(values, np.rint(values)) or len(values) < _FEW:
+        return False
+    counts = np.unique(values, return_counts=True)[1].astype(float)
+    equal, m = float((counts * (counts - 1.0)).sum() / 2.0), len(values)
+    expected = m * (m - 1.0) / 2.0 / float(np.ptp(values) + 1.0)
+    if poisson.cdf(equal, expected) < _CHANCE:
+        return True
+    low, high = float(values.min()), float(values.max())
+    return equal == 0 and low >= _LONG and np.floor(np.log10(low)) == np.floor(np.log10(high))
+
+
+def look_alikes(values: Iterable[Any]) -> list[str]:
+    """Texts that differ only in case or in the spaces around them, with how often each occurs.
+
+    Examples
+    --------
+    >>> from motlm.frames import look_alikes
+    >>> look_alikes(["Yes ", "no", "yes", "Yes ", 1])
+    ["'Yes ' (2), 'yes' (1)"]
+    """
+    alike: dict[str, list[tuple[str, int]]] = {}
+    for text, count in Counter(str(one) for one in values if isinstance(one, str)).items():
+        alike.setdefault(_plain(text), []).append((text, count))
+    return [
+        ", ".join(f"{text!r} ({count})" for text, count in sorted(one, key=lambda pair: -pair[1]))
+        for one in alike.values()
+        if len(one) > 1
+    ]
+
+
+def meant(value: Any, levels: Iterable[Any]) -> str | None:
+    """The level that an unknown one differs from only in case or in the spaces around it."""
+    if not isinstance(value, str):
+        return None
+    same = (one for one in levels if isinstance(one, str) and _plain(one) == _plain(value))
+    return next(same, None)
+
+
+def _plain(text: str) -> str:
+    return text.strip().casefold()
 
 
 def has_text(X: Any) -> bool:

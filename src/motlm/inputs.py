@@ -22,12 +22,14 @@ from .errors import (
     IdentifierWarning,
     InputError,
     InputTypeError,
+    LookAlikeWarning,
     MissingValueWarning,
     StrayTextWarning,
     UnknownCategoryError,
     UnknownCategoryWarning,
 )
 from .frames import (
+    are_dates,
     check_finite,
     check_present,
     check_size,
@@ -38,9 +40,12 @@ from .frames import (
     has_text,
     is_declared,
     is_frame,
+    is_identifier,
     is_missing,
     is_nearly_numbers,
     is_numeric,
+    look_alikes,
+    meant,
 )
 from .limits import FARTHEST, LARGEST
 from .missing import fill_in, put_far
@@ -291,14 +296,25 @@ def _row_name(X: Any, place: int) -> Any:
 
 
 def _unknown(group: Group, values: AnyArray, new: Booleans, what: str, X: Any) -> str:
-    strange = sorted({"missing" if value is None else str(value) for value in values[new]})[:5]
-    known = ["missing" if level is None else repr(level) for level in (group.levels or ())[:10]]
+    levels = group.levels or ()
+    strange = sorted({"missing" if value is None else str(value) for value in values[new]})
+    known = ["missing" if level is None else repr(level) for level in levels]
     first = _row_name(X, int(np.flatnonzero(new)[0]))
+    close = {one: meant(one, levels) for one in strange[:_STRANGE]}
+    pairs = [f"{level!r} by {one!r}" for one, level in close.items() if level is not None]
+    hint = f" Did you mean {', '.join(pairs)}?" if pairs else ""
     return (
         f"column {group.name!r} of {what} has categories that fit did not see:"
-        f" {', '.join(map(repr, strange))} (first at row {first}); it knows"
-        f" {', '.join(known)}."
+        f" {_first(list(map(repr, strange)), _STRANGE)} (first at row {first}); it knows"
+        f" {_first(known, _KNOWN)}.{hint}"
     )
+
+
+_STRANGE, _KNOWN = 5, 10  # categories that are named
+
+
+def _first(names: list[str], count: int) -> str:
+    return ", ".join(names[:count]) + (", .." if len(names) > count else "")
 
 
 def _levels(column: Any, name: str, missing: str) -> tuple[Hashable, ...]:
@@ -324,7 +340,10 @@ def _levels(column: Any, name: str, missing: str) -> tuple[Hashable, ...]:
         if declared is not None:
             return (*(value for value in declared if value in found), *last)
     levels = tuple(sorted(found, key=lambda value: (type(value).__name__, value)))
-    if not is_declared(column) and _warn_of_strays(present, name):
+    _warn_of_look_alikes(present, name)
+    if not is_declared(column) and (
+        _warn_of_strays(present, name) or _warn_of_dates(present, name)
+    ):
         return levels + last
     if len(levels) > 20 and len(levels) > 0.5 * len(values):
         text = (
@@ -356,6 +375,45 @@ def _warn_of_strays(values: AnyArray, name: str) -> bool:
     )
     warnings.warn(StrayTextWarning(text, advice), stacklevel=user_level())
     return True
+
+
+def _warn_of_look_alikes(values: AnyArray, name: str) -> None:
+    same = look_alikes(values)
+    if same:
+        more = f" (and {len(same) - 1} more such sets)" if len(same) > 1 else ""
+        text = (
+            f"column {name!r} has categories that differ only in case or in the spaces around"
+            f" them: {same[0]}{more}; each is a category of its own."
+        )
+        advice = "Write them alike, such as by .str.strip().str.lower()."
+        warnings.warn(LookAlikeWarning(text, advice), stacklevel=user_level())
+
+
+def _warn_of_dates(values: AnyArray, name: str) -> bool:
+    if not are_dates(values):
+        return False
+    text = f"column {name!r} holds dates as text, such as {values[0]!r}: each becomes a category."
+    advice = (
+        "Leave it out of X, or make it a number (for example days since a date); if these are"
+        " kinds of cases, give the column the type 'category'."
+    )
+    warnings.warn(IdentifierWarning(text, advice), stacklevel=user_level())
+    return True
+
+
+def _warn_of_identifiers(columns: Columns, encoded: Array) -> None:
+    """Warn of columns of whole numbers that number the rows, which the command line points out."""
+    for group in columns.groups:
+        if group.levels is None:
+            values = encoded[:, group.columns.start]
+            values = values[~np.isnan(values)]
+            if is_identifier(values):
+                text = (
+                    f"column {group.name!r} looks like an identifier:"
+                    f" {len(np.unique(values))} different whole numbers in {len(values)} rows."
+                )
+                advice = "If it numbers or names the rows, leave it out of X."
+                warnings.warn(IdentifierWarning(text, advice), stacklevel=user_level())
 
 
 def _number(value: Any) -> float:
@@ -543,6 +601,8 @@ class CheckedTable:
         else:
             columns = Columns.numeric(self.names, rows)
             encoded = columns.widen(rows)
+        if self.named:  # arrays may be made of anything
+            _warn_of_identifiers(columns, encoded)
         reading = Reading(columns, self.labels, self.named, self.owner, handle_unknown, missing)
         return reading, reading.check(encoded, "X")
 

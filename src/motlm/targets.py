@@ -7,6 +7,7 @@ TARGETS, and files know it too.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
@@ -20,10 +21,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from ._renamed import user_level
 from ._typing import AnyArray, Array, Booleans
 from .combinations import gates
-from .errors import InputError, ModelFileError
-from .frames import check_finite, check_present, check_size
+from .errors import InputError, LookAlikeWarning, ModelFileError
+from .frames import check_finite, check_present, check_size, look_alikes
 from .limits import LARGEST_TARGET, SMALLEST_TARGET, flush_to_zero, power_of_two
 from .losses import (
     AnySign,
@@ -224,7 +226,13 @@ class Labels:
 
     @staticmethod
     def learn(y: AnyArray, loss: str = "log") -> Binary | Several:
-        """Of two labels, or of several."""
+        """Of two labels, or of several; warns of labels that are one, written in two ways."""
+        target = Labels._of(y, loss)
+        _warn_of_look_alikes(y)
+        return target
+
+    @staticmethod
+    def _of(y: AnyArray, loss: str = "log") -> Binary | Several:
         if y.dtype.kind == "f":
             check_finite(y[:, None], ("y",), "y")
         elif y.dtype.kind == "O":
@@ -323,7 +331,7 @@ class Labels:
         if made.shape != (len(values),) or made.tolist() != values:
             raise read.fail("classes", f"labels of type {dtype}", values)
         try:  # as in fit; twice over, since scikit-learn warns of labels that are all different
-            found = cls.learn(np.tile(made, 2))
+            found = cls._of(np.tile(made, 2))
         except (ValueError, TypeError):
             raise read.fail("classes", what, values) from None
         if type(found) is not cls:
@@ -331,6 +339,17 @@ class Labels:
         if found.classes.tolist() != values:
             raise read.fail("classes", f"{what} in order", values)
         return cls(made, loss)
+
+
+def _warn_of_look_alikes(y: AnyArray) -> None:
+    same = look_alikes(y.tolist()) if y.dtype.kind in "OUT" else []
+    if same:
+        text = (
+            f"y has labels that differ only in case or in the spaces around them: {same[0]}; each"
+            " is a class of its own."
+        )
+        advice = "Write them alike, such as by y.str.strip().str.lower()."
+        warnings.warn(LookAlikeWarning(text, advice), stacklevel=user_level())
 
 
 LABEL_LOSSES = ("log", "zero-one")

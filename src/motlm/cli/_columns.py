@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import poisson
 
 from .._typing import AnyArray, Booleans
-from ..frames import POOLED
+from ..frames import POOLED, is_identifier, meant
 from ..inputs import Columns
 from ._dialect import DECIMAL_COMMA, THOUSANDS
 from ._errors import TableError
@@ -52,9 +51,6 @@ BETWEEN_VALUES = "commas between values"  # in `attrs` of what is read from such
 LARGEST = 1e100  # the largest number: squares, and sums of them, must be finite
 _CODE = re.compile(r"^[+-]?0\d")  # 007 is a code, not a number
 _TRUTH = {"true": "1", "false": "0"}
-_FEW = 30  # rows, of which nothing is said
-_CHANCE = 1e-6  # probability of taking a measurement for an identifier
-_LONG = 1e7  # the least number of eight digits
 _SHOWN = 40  # characters of a value in a message
 
 
@@ -165,25 +161,6 @@ def _looks_like_one(column: pd.Series) -> bool:
     return column.dtype == float and column.nunique() > 1 and is_identifier(column)
 
 
-def is_identifier(column: pd.Series) -> bool:
-    """Whether whole numbers look like numbers of rows or codes, and not like a measurement.
-
-    They are more different than independent draws would be: of m draws from R numbers at least
-    m (m - 1) / 2R pairs are equal on average, whatever the distribution. Or they are all different
-    and long, with the same number of digits, as account numbers are.
-    """
-    values = column.to_numpy(dtype=float)
-    if not np.array_equal(values, np.rint(values)) or len(values) < _FEW:
-        return False
-    counts = np.unique(values, return_counts=True)[1].astype(float)
-    equal, m = float((counts * (counts - 1.0)).sum() / 2.0), len(values)
-    expected = m * (m - 1.0) / 2.0 / float(np.ptp(values) + 1.0)
-    if poisson.cdf(equal, expected) < _CHANCE:
-        return True
-    low, high = float(values.min()), float(values.max())
-    return equal == 0 and low >= _LONG and np.floor(np.log10(low)) == np.floor(np.log10(high))
-
-
 # -- rows for a model ------------------------------------------------------------------------------
 
 
@@ -273,7 +250,9 @@ def _read_categories(
     )
 
     def remark(i: int) -> str:
-        return f"column {name!r}: the category {texts[i][:_SHOWN]!r} is unknown to the model"
+        known_one = meant(texts[i], levels)
+        hint = "" if known_one is None else f", did you mean {known_one!r}?"
+        return f"column {name!r}: the category {texts[i][:_SHOWN]!r} is unknown to the model{hint}"
 
     return made, _texts_where(unknown, remark)
 

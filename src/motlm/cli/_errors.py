@@ -14,6 +14,7 @@ from ..errors import (
     CertificateWarning,
     EmptyLocalityWarning,
     IdentifierWarning,
+    LookAlikeWarning,
     MissingValueWarning,
     MotlmError,
     MotlmWarning,
@@ -56,7 +57,7 @@ _ADVICE: dict[type[MotlmError | MotlmWarning], str] = {
     TrainingRowsError: (
         "Give rows that were not used for fitting, or fit again: motlm fit keeps some sealed."
     ),
-    IdentifierWarning: "Name it in --id, or --drop it.",
+    LookAlikeWarning: "Write them alike in the table.",
     MotlmWarning: "",
 }
 
@@ -120,7 +121,9 @@ def show_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        warnings.simplefilter("ignore", StrayTextWarning)  # `fit` refuses such columns, or was told
+        # `fit` points such columns out, refuses them, or was told
+        warnings.simplefilter("ignore", IdentifierWarning)
+        warnings.simplefilter("ignore", StrayTextWarning)
         warnings.showwarning = show
         try:
             yield

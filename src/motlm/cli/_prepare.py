@@ -6,16 +6,16 @@ fit on alone; the sealed rows are read accordingly. Otherwise their certificate 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 import numpy as np
 import pandas as pd
 
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..certificates import group_equal_rows, split
-from ..frames import POOLED, is_nearly_numbers
+from ..frames import POOLED, are_dates, is_nearly_numbers, look_alikes
 from ..inputs import Columns
 from ..limits import WEIGHTS
 from ..preprocessing import PoolRareLevels
@@ -31,6 +31,7 @@ from ._columns import (
     read_rows,
 )
 from ._errors import TableError
+from ._tables import FIRST_LINE
 from ._task import CLASSIFICATION, RATE, Decision, TaskOptions, decide, is_number
 
 __all__ = [
@@ -44,13 +45,10 @@ __all__ = [
     "rows_with_target",
 ]
 
-_DATE = re.compile(
-    r"^(\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](\d{2}|\d{4})("
-    r" \d{1,2}:\d{2}.*)?)$"
-)
 _MANY = 20  # categories that are never too many
+_LISTED = 8  # columns in a message
+_SHOWN = 40  # characters of a value in a message
 _FEW_ROWS = 10  # of a class, about which there is a remark
-_NEARLY = 0.9  # share of dates, above which a column is one of dates
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ def prepare(text: pd.DataFrame, roles: Roles, rules: Rules) -> Prepared:
     first, sealed = split(len(text), rules.sealed, rules.seed, groups=groups)
     messages += _set_aside(groups, len(first), len(sealed), roles.group)
     known = infer_types(features.iloc[first], roles.categories)
-    _check_columns(known, roles.categories)
+    _check_columns(known, features, roles.categories, roles.ignored)
     known, pooled = _pool(known, rules.min_frequency)
     columns = _columns_of(known)
     fill = _typical_values(known) if rules.missing == "impute" else {}
@@ -249,15 +247,57 @@ def _repeats(n_repeats: int, n_rows: int) -> str:
 # -- features --------------------------------------------------------------------------------------
 
 
-def _check_columns(known: pd.DataFrame, categories: Sequence[str]) -> None:
-    """Raise for columns that cannot be used as they are."""
-    for name in known.columns:
-        column = known[name].dropna()
-        if column.empty:
-            raise TableError(f"column {name!r} has no value in the rows to fit on; --drop it.")
-        if column.dtype != float and name not in categories:
-            _refuse_nearly_numbers(str(name), column)
-            _refuse_too_many(str(name), column)
+@dataclass(frozen=True)
+class _Problem:
+    """Why a column cannot be used as it is, and what to do about it."""
+
+    name: str
+    what: str
+    advice: str
+    is_name: bool = False  # of the rows: all values differ
+
+
+def _check_columns(
+    known: pd.DataFrame, features: pd.DataFrame, categories: Sequence[str], ignored: Sequence[str]
+) -> None:
+    """Raise for columns that cannot be used as they are, all of them at once; `features` has all
+    rows.
+    """
+    every = (_problem_of(str(name), known[name], features, categories) for name in known.columns)
+    found = [one for one in every if one is not None]
+    if len(found) == 1:
+        [one] = found
+        raise TableError(f"column {one.name!r} {one.what}; {one.advice}")
+    if found:
+        words = "; ".join(f"{one.name!r} {one.what}" for one in found[:_LISTED])
+        more = "; .." if len(found) > _LISTED else ""
+        raise TableError(
+            f"{len(found)} columns cannot be used as they are: {words}{more}. Leave them out with"
+            f" {_leave_out(found, ignored)}; or correct values, leave them empty to mark them as"
+            " missing, write dates and amounts as plain numbers, and name columns of codes and of"
+            " kinds of cases in --categories."
+        )
+
+
+def _leave_out(found: Sequence[_Problem], ignored: Sequence[str]) -> str:
+    """The options to paste; an ID column is named unless one may be already."""
+    names = [one.name for one in found]
+    ids = [one.name for one in found if one.is_name and not ignored][:1]
+    dropped = ",".join(name for name in names if name not in ids)
+    return " ".join(
+        [f"--drop {quote(dropped)}"] * bool(dropped) + [f"--id {quote(name)}" for name in ids]
+    )
+
+
+def _problem_of(
+    name: str, column: pd.Series, features: pd.DataFrame, categories: Sequence[str]
+) -> _Problem | None:
+    column = column.dropna()
+    if column.empty:
+        return _Problem(name, "has no value in the rows to fit on", "--drop it.")
+    if column.dtype == float or name in categories:
+        return None
+    return _stray_texts(name, column, features[name]) or _too_many(name, column)
 
 
 def _columns_of(known: pd.DataFrame) -> Columns:
@@ -300,32 +340,43 @@ def _shorten(levels: Sequence[str]) -> str:
     return ", ".join(levels[:_MANY]) + (", .." if len(levels) > _MANY else "")
 
 
-def _refuse_nearly_numbers(name: str, column: pd.Series) -> None:
-    numbers = numbers_of(column)
-    if is_nearly_numbers(numbers.to_numpy(dtype=float)):
-        others = numbers.isna()
-        raise TableError(
-            f"column {name!r} holds numbers, except for {amount(int(others.sum()), 'value')} such"
-            f" as {column[others].iloc[0]!r} in row {column.index[others][0]}; correct them, leave"
-            " them empty to mark them as missing, or name the column in --categories."
-        )
+def _stray_texts(name: str, column: pd.Series, text: pd.Series) -> _Problem | None:
+    """Of numbers but for a few texts, which are counted and shown among all rows."""
+    if not is_nearly_numbers(numbers_of(column).to_numpy(dtype=float)):
+        return None
+    text = text[~is_missing(text)].astype(str).str.strip()
+    others = text[numbers_of(text).isna()]
+    row = others.index[0]
+    first = text.attrs.get(FIRST_LINE)
+    line = "" if first is None else f" (line {row + first} of the file)"
+    return _Problem(
+        name,
+        f"holds numbers, except for {amount(len(others), 'value')} such as"
+        f" {others.iloc[0][:_SHOWN]!r} in row {row}{line}",
+        "correct them, leave them empty to mark them as missing, or name the column in"
+        " --categories.",
+    )
 
 
-def _refuse_too_many(name: str, column: pd.Series) -> None:
+def _too_many(name: str, column: pd.Series) -> _Problem | None:
     """Dates, identifiers and numbers with units would be thousands of categories."""
     advice = "--drop it, name it in --categories if these are kinds of cases, or"
-    if column.str.match(_DATE).mean() > _NEARLY:
-        raise TableError(
-            f"column {name!r} holds dates, such as {column.iloc[0]!r}; {advice} make it a number"
-            " (for example days since a date)."
+    if are_dates(column):
+        return _Problem(
+            name,
+            f"holds dates, such as {column.iloc[0]!r}",
+            f"{advice} make it a number (for example days since a date).",
         )
     count = column.nunique()
     if count > _MANY and count > len(column) / 2:
-        raise TableError(
-            f"column {name!r} has {count} different texts in {len(column)} rows, such as"
-            f" {column.iloc[0]!r}; {advice} write it as plain numbers if it is one (1234.5), or"
-            " name it in --id if it identifies the rows."
+        return _Problem(
+            name,
+            f"has {count} different texts in {len(column)} rows, such as {column.iloc[0]!r}",
+            f"{advice} write it as plain numbers if it is one (1234.5), or name it in --id if it"
+            " identifies the rows.",
+            count == len(column),
         )
+    return None
 
 
 def _typical_values(known: pd.DataFrame) -> dict[str, float | str]:
@@ -452,6 +503,12 @@ def _read_labels(column: pd.Series, known: pd.Series) -> AnyArray:
     if is_number(known):
         classes = np.unique(np.asarray(known, dtype=float).astype(int))
         return read_outcomes(column, classes, _unseen(numbers_of(column), classes))
+    same = look_alikes(column.astype(str).str.strip())
+    if same:
+        raise TableError(
+            f"the target {column.name!r} has labels that differ only in case: {same[0]}; write"
+            " them alike, or else each would be a class of its own."
+        )
     classes = np.unique(np.asarray(known, dtype=str))
     return read_outcomes(column, classes, _unseen(column.astype(str).str.strip(), classes))
 

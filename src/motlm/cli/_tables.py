@@ -38,8 +38,9 @@ from ._dialect import (
 )
 from ._errors import TableError
 
-__all__ = ["Source", "TableError", "open_table", "read_chunks", "read_text"]
+__all__ = ["FIRST_LINE", "Source", "TableError", "open_table", "read_chunks", "read_text"]
 
+FIRST_LINE = "first line"  # in `attrs` of a table, the line of its first row in the file
 _KINDS = {".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".dat": "keel"}
 _NAMED = {"parquet": "Parquet", "keel": "KEEL"}  # formats that hold names of columns
 _UNNAMED = re.compile(r"Unnamed: \d+$")  # what pandas calls a column without a name
@@ -168,8 +169,19 @@ def _kind_of(start: bytes) -> str:
 
 
 def read_text(source: Source) -> pd.DataFrame:
-    """A whole table, every value as text."""
-    return pd.concat(list(read_chunks(source, _ALL_ROWS)), ignore_index=True)
+    """A whole table, every value as text; of a CSV file whose rows are lines, `attrs` has the line
+    of the first one.
+    """
+    text = pd.concat(list(read_chunks(source, _ALL_ROWS)), ignore_index=True)
+    if source.kind == "csv" and _has_a_line_for_each_row(source, len(text)):
+        text.attrs[FIRST_LINE] = 1 + source.dialect.header
+    return text
+
+
+def _has_a_line_for_each_row(source: Source, n_rows: int) -> bool:
+    """Not where lines are empty, or values have lines of their own."""
+    with source.path.open(encoding=source.dialect.encoding, errors="replace") as stream:
+        return sum(1 for _ in stream) == n_rows + source.dialect.header
 
 
 def read_chunks(source: Source, size: int) -> Iterator[pd.DataFrame]:
