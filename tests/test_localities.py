@@ -877,8 +877,8 @@ def test_any_number_of_threads_has_the_same_bits(n_jobs: int) -> None:
 
 
 def test_localities_that_were_asked_for_differ_from_the_exterior() -> None:
-    """Where Bayes' rule for lambda leaves them alike, lambda is raised; rows left out then judge the
-    mixture that is kept.
+    """Where Bayes' rule for lambda leaves them alike, lambda is raised; rows left out then judge
+    the mixture that is kept.
     """
     rng = np.random.default_rng(3)
     X = rng.normal(size=(240, 3))
