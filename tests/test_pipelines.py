@@ -21,6 +21,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PolynomialFeatures,
     PowerTransformer,
     RobustScaler,
     StandardScaler,
@@ -318,6 +319,304 @@ def test_other_pipelines_are_refused() -> None:
         explain_local(pipeline, frame[NUMBERS])
 
 
+# -- laws, by one table ----------------------------------------------------------------------------
+
+
+def towns(n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
+    """Of a skewed number between whole ends, and rare levels."""
+    rng = np.random.default_rng(0)
+    ratio = np.clip(np.round(rng.exponential(0.4, n), 2), 0.0, 3.0)
+    ratio[:2] = 0.0, 3.0
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "income": rng.lognormal(3, 0.5, n),
+            "ratio": ratio,
+            "town": rng.choice(["A", "B", "C", "D"], n, p=[0.6, 0.3, 0.05, 0.05]),
+        }
+    )
+    score = 0.05 * (frame["age"] - 50) + 0.1 * (frame["income"] - 20) - 2 * frame["ratio"]
+    score = score + (frame["town"] == "B") + 0.3 * rng.normal(size=n)
+    return frame, np.where(score > 0, "yes", "no")
+
+
+COLUMNS = ["age", "income", "ratio"]
+
+
+def classifier(n: int = 0, **options: Any) -> LocalMixtureClassifier:
+    return LocalMixtureClassifier(n, **{**QUICK, **options})
+
+
+def encoded(encoder: Any, numbers: Any = None) -> ColumnTransformer:
+    scaler = StandardScaler() if numbers is None else numbers
+    return ColumnTransformer([("n", scaler, COLUMNS), ("c", encoder, ["town"])])
+
+
+@pytest.mark.parametrize(
+    "scaler", [StandardScaler(), MinMaxScaler(), RobustScaler(), MaxAbsScaler()], ids=repr
+)
+def test_a_scaled_model_is_explained_as_one_in_the_units_of_the_table(scaler, tmp_path) -> None:
+    frame, y = towns()
+    X = frame[COLUMNS].assign(balance=frame["ratio"] - 0.3)
+    X.loc[::2, "balance"] = 0.0
+    direct = explain_local(classifier().fit(X, y), X[:5])
+    pipeline = make_pipeline(scaler, classifier()).fit(X, y)
+    again = motlm.load(motlm.save(pipeline, tmp_path / "model.json"))
+    for model in (pipeline, again):
+        found = explain_local(model, X[:5])
+        assert found[0].reference_values == direct[0].reference_values
+        assert str(found[0].reference_values) == str(direct[0].reference_values)  # no -0.0
+        np.testing.assert_allclose(found.contributions, direct.contributions, atol=1e-3)
+    regions = [explain_global(one, X, y).regions[-1] for one in (pipeline, again)]
+    assert regions[0].median == regions[1].median
+    whole = [subject_of(one).mixture.provenance.summary.whole for one in (pipeline, again)]
+    assert whole[0].tolist() == whole[1].tolist() == [True, False, False, False]
+
+
+def test_scalers_that_clip_are_not_straight(tmp_path: Path) -> None:
+    frame, y = towns()
+    X = frame[COLUMNS]
+    for scaler in (MinMaxScaler(clip=True), *_clipping(MaxAbsScaler)):
+        pipeline = make_pipeline(scaler, classifier()).fit(X, y)
+        with pytest.raises(ModelFileError, match="cannot hold the step"):
+            motlm.save(pipeline, tmp_path / "model.json")
+        far = X[:3] * 50.0
+        np.testing.assert_array_equal(
+            explain_local(pipeline, far).prediction, pipeline.predict(far)
+        )
+
+
+def _clipping(kind: Any) -> list[Any]:
+    return [kind(clip=True)] if "clip" in kind().get_params() else []
+
+
+def test_steps_that_compute_something_else_are_noticed(tmp_path: Path) -> None:
+    """As a version of scikit-learn might that has an option which is not known."""
+    frame, y = towns()
+    X = frame[COLUMNS].to_numpy()
+    scaler = StandardScaler()
+    plain = scaler.transform
+    scaler.transform = lambda X, **options: np.clip(plain(X, **options), -2.0, 2.0)
+    pipeline = make_pipeline(scaler, classifier())
+    pipeline.steps[0][1].fit(X)
+    pipeline[-1].fit(scaler.transform(X), y)
+    with pytest.raises(ModelFileError, match="cannot hold the step StandardScaler"):
+        motlm.save(pipeline, tmp_path / "model.json")
+    far = X[:3] * 50.0
+    np.testing.assert_array_equal(explain_local(pipeline, far).prediction, pipeline.predict(far))
+
+
+def answers_of(pipeline: Any, X: pd.DataFrame, **options: Any) -> list[Any]:
+    """Changes of some rows, each of which the pipeline itself confirms."""
+    found = [counterfactual(pipeline, X.iloc[[i]], **options) for i in range(12)]
+    for one in found:
+        if one.found and set(X.columns) <= set(one.after):
+            after = pd.DataFrame([{name: one.after[name] for name in X.columns}])
+            after = after.astype(
+                {name: kind for name, kind in X.dtypes.items() if kind.kind == "f"}
+            )
+            assert pipeline.predict(after)[0] == one.prediction_after
+    assert any(one.found for one in found)
+    return found
+
+
+def test_columns_that_depend_on_each_other_do_not_change() -> None:
+    frame, y = towns()
+    rare = make_pipeline(encoded(dense(min_frequency=20)), classifier()).fit(frame, y)
+    for one in answers_of(rare, frame):
+        assert set(one.changes) <= set(COLUMNS)
+    row = explain_local(rare, frame[:1])[0]
+    assert set(row.contributions) == set(frame.columns)
+    twice = ColumnTransformer(
+        [
+            ("a", StandardScaler(), ["age", "income"]),
+            ("b", FunctionTransformer(np.log1p), ["income"]),
+        ]
+    )
+    pipeline = make_pipeline(twice, classifier()).fit(frame, y)
+    for options in ({}, {"immutable": ["income"]}):
+        assert {*()}.union(*(one.changes for one in answers_of(pipeline, frame, **options))) == {
+            "age"
+        }
+    both = ColumnTransformer([("a", dense(), ["town"]), ("b", OrdinalEncoder(), ["town"])])
+    pipeline = make_pipeline(both, classifier()).fit(frame, y)
+    with pytest.raises(ValueError, match="none can change by itself"):
+        counterfactual(pipeline, frame[:1])
+
+
+@pytest.mark.parametrize("immutable", [[], ["income"]])
+def test_products_of_columns_have_no_counterfactual(immutable) -> None:
+    frame, y = towns()
+    X = frame[COLUMNS]
+    squares = make_pipeline(
+        StandardScaler(), PolynomialFeatures(2, include_bias=False), classifier()
+    ).fit(X, y)
+    with pytest.raises(ValueError, match="none can change by itself"):
+        counterfactual(squares, X[:1], immutable=immutable)
+    components = make_pipeline(StandardScaler(), PCA(2), classifier()).fit(X, y)
+    if immutable:
+        with pytest.raises(ValueError, match="none can change by itself"):
+            counterfactual(components, X[:1], immutable=immutable)
+    else:
+        assert answers_of(components, X)
+
+
+@pytest.mark.parametrize("hole", [np.nan, None])
+def test_a_level_for_missing_categories_is_not_offered(hole) -> None:
+    frame, y = towns()
+    frame["town"] = frame["town"].astype(object)
+    frame.loc[::9, "town"] = hole
+    pipeline = make_pipeline(encoded(dense()), classifier()).fit(frame, y)
+    found = 0
+    for i in range(30):
+        row = frame.iloc[[i]]
+        one = counterfactual(pipeline, row, immutable=COLUMNS, max_changes=1)
+        assert set(one.changes) <= ({"town"} if i % 9 else set())
+        if one.found:
+            found += 1
+            assert one.after["town"] in ("A", "B", "C", "D")
+            after = row.assign(town=one.after["town"])
+            assert pipeline.predict(after)[0] == one.prediction_after
+            score = pipeline.decision_function(after)[0]
+            assert one.score_after == pytest.approx(score)
+    assert found
+    one = counterfactual(pipeline, frame[:1])
+    assert one.found
+    assert "town" not in one.changes
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        lambda: make_pipeline(SimpleImputer(strategy="most_frequent"), dense()),
+        lambda: dense(handle_unknown="ignore"),
+    ],
+    ids=["filled", "ignored"],
+)
+def test_rows_without_their_category_have_counterfactuals(encoder) -> None:
+    frame, y = towns()
+    pipeline = make_pipeline(encoded(encoder()), classifier()).fit(frame, y)
+    row = frame[:1].assign(town=pd.Series([np.nan], dtype=object))
+    one = counterfactual(pipeline, row)
+    assert one.found
+    mapping = counterfactual(pipeline, dict(row.iloc[0]))
+    assert str(mapping) == str(one)
+    assert set(one.changes) <= set(COLUMNS)
+    after = row.assign(**{name: [to] for name, (_, to) in one.changes.items()})
+    assert pipeline.predict(after)[0] == one.prediction_after
+
+
+@pytest.mark.parametrize("models", ["linear", "additive"])
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()], ids=repr)
+@pytest.mark.filterwarnings("ignore:locality 0 of 1 tells nothing")
+def test_missing_values_that_steps_pass_on(scaler, models, tmp_path: Path) -> None:
+    frame, y = towns()
+    X = frame[COLUMNS].astype(float)
+    X.loc[::7, "income"] = np.nan
+    pipeline = make_pipeline(scaler, classifier(1, local_models=models)).fit(X, y)
+    found = explain_local(pipeline, X[:9], X_train=X)
+    np.testing.assert_array_equal(found.prediction, pipeline.predict(X[:9]))
+    np.testing.assert_allclose(found.base + found.contributions.sum(axis=1), found.score)
+    again = motlm.load(motlm.save(pipeline, tmp_path / "model.json"))
+    assert explain_local(again, X[:9]).to_dict() == explain_local(pipeline, X[:9]).to_dict()
+    assert set(importance(pipeline, X).order) == set(COLUMNS)
+    assert explain_global(pipeline, X, y).regions
+    for i, one in enumerate(answers_of(pipeline, X)):
+        assert "income" not in one.changes or i % 7
+
+
+SELECTIONS = {
+    "names of the step before": lambda: make_pipeline(
+        ColumnTransformer([("a", StandardScaler(), ["age", "income"])]).set_output(
+            transform="pandas"
+        ),
+        ColumnTransformer([("b", MinMaxScaler(), ["a__income", "a__age"])]),
+    ),
+    "labels from and to": lambda: ColumnTransformer(
+        [("a", StandardScaler(), slice("age", "income"))]
+    ),
+    "numbers": lambda: ColumnTransformer([("a", StandardScaler(), [-4, 1])]),
+}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_selections_of_columns(name, tmp_path: Path) -> None:
+    frame, y = towns()
+    pipeline = make_pipeline(SELECTIONS[name](), classifier()).fit(frame, y)
+    again = motlm.load(motlm.save(pipeline, tmp_path / "model.json"))
+    np.testing.assert_array_equal(again.predict(frame), pipeline.predict(frame))
+    row = explain_local(pipeline, frame[:1])[0]
+    assert row.note == ""
+    assert {one for one, part in row.contributions.items() if part} == {"age", "income"}
+    answers_of(pipeline, frame)
+
+
+@pytest.mark.parametrize("hole", [None, pd.NA, np.nan])
+def test_rows_as_mappings_with_holes(hole) -> None:
+    frame, y = towns()
+    X = frame.assign(income=frame["income"].mask(np.arange(300) % 7 == 0))
+    row = {**dict(frame.iloc[3]), "income": hole}
+    numbers = {name: row[name] for name in COLUMNS}
+    for model, given in (
+        (make_pipeline(encoded(dense()), classifier()).fit(X, y), row),
+        (make_pipeline(StandardScaler(), classifier()).fit(X[COLUMNS], y), numbers),
+        (classifier().fit(X, y), row),
+        (classifier().fit(X[COLUMNS], y), numbers),
+    ):
+        one = counterfactual(model, given)
+        assert one.found
+        assert set(one.changes) <= {"age", "ratio", "town"}
+        assert "income" not in str(one)
+        assert explain_local(model, given)[0].prediction == one.prediction_before
+        short = {name: value for name, value in given.items() if name != "ratio"}
+        for explain in (counterfactual, explain_local):
+            with pytest.raises(ValueError, match="the row has no value for 'ratio'"):
+                explain(model, short)
+
+
+def test_categories_have_one_importance() -> None:
+    frame, y = towns()
+    for drop in (None, "first"):
+        pipeline = make_pipeline(encoded(dense(drop=drop)), classifier()).fit(frame, y)
+        found = importance(pipeline, frame)
+        assert set(found.order) == set(frame.columns)
+        parts = explain_local(pipeline, frame).contributions
+        expected = np.abs(parts - parts.mean(axis=0)).mean(axis=0)
+        np.testing.assert_allclose(found.overall, expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"strategy": "constant", "fill_value": 0},
+        {"strategy": "constant", "fill_value": 7, "keep_empty_features": True},
+        {"strategy": "mean"},
+        {"strategy": "mean", "keep_empty_features": True},
+        {"strategy": "median", "add_indicator": True},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:Skipping features without", "ignore:constant in all training")
+def test_columns_without_any_value_are_filled_or_dropped(options, tmp_path: Path) -> None:
+    frame, y = towns()
+    X = frame[COLUMNS].assign(empty=np.nan)
+    X.loc[::7, "income"] = np.nan
+    pipeline = make_pipeline(SimpleImputer(**options), classifier()).fit(X, y)
+    row = explain_local(pipeline, X[:1])[0]
+    assert row.prediction == pipeline.predict(X[:1])[0]
+    assert set(row.contributions) == set(X.columns)
+    assert row.contributions["empty"] == 0.0
+    for one in answers_of(pipeline, X):
+        assert set(one.changes) <= set(COLUMNS)
+    path = tmp_path / "model.json"
+    if "add_indicator" in options:
+        with pytest.raises(ModelFileError, match="cannot hold the step SimpleImputer"):
+            motlm.save(pipeline, path)
+    else:
+        again = motlm.load(motlm.save(pipeline, path))
+        np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
+
+
 # -- files -----------------------------------------------------------------------------------------
 
 
@@ -386,6 +685,8 @@ def test_steps_that_a_file_cannot_hold_are_named(tmp_path: Path) -> None:
         (lambda steps: steps["levels"][0].update(every=[None]), "a list of texts and numbers"),
         (lambda steps: steps["levels"][0].update(source=0), "which indicates a level"),
         (lambda steps: steps.update(names=[]), "names should be 1 to"),
+        (lambda steps: steps.update(whole=[9]), "different numbers below 6"),
+        (lambda steps: steps.update(medians=[[1.0]]), "rows of 6 numbers"),
         (lambda steps: steps.update(more=1), "unknown entries"),
     ],
 )

@@ -7,6 +7,7 @@ by the names that reach the estimator.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,15 +18,16 @@ from sklearn.pipeline import Pipeline
 
 from ._typing import AnyArray, Array
 from .bends import Bends
-from .errors import InputTypeError, ModelFileError, UnknownCategoryError
+from .errors import InputError, InputTypeError, ModelFileError, UnknownCategoryError
 from .frames import columns_of, is_frame, is_missing
-from .inputs import Columns, Inputs
+from .inputs import Columns
 from .mixture import Mixture, mixture_of
 from .summaries import Summary
 
 __all__ = [
     "OPERATIONS",
     "Group",
+    "Known",
     "LevelSet",
     "Levels",
     "Made",
@@ -46,7 +48,10 @@ _KEPT = (
     *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "SimpleImputer"),
     *("OneHotEncoder", "ColumnTransformer"),
 )
+_STRAIGHT = ("PCA", "TruncatedSVD", "IncrementalPCA", "FactorAnalysis", "FastICA")
+_AWAY = (-10.0, -1.0, 0.0, 1.0, 10.0)  # from the mean of a column, in its deviations
 _NAMED = 5  # columns in a sentence
+_LISTED = 20  # names in a message
 _WHOLE = 1e-9  # relative, from a whole number, after a column was scaled back
 
 
@@ -61,6 +66,22 @@ class Made:
     # what is done to that, in order: (one of OPERATIONS, value); None for another form
     chain: tuple[tuple[str, Any], ...] | None = ()
     maker: str = ""  # of another form: the kind of step that makes it
+    sources: frozenset[int] | None = None  # all columns that it is made from; None: `source` alone
+    block: str = ""  # of columns that one step makes from the same ones, and that change freely
+    hole: bool = False  # whether it tells that a value was missing, which stays so
+
+    @property
+    def origins(self) -> frozenset[int]:
+        """The columns of the table that it is made from."""
+        if self.sources is not None:
+            return self.sources
+        return frozenset() if self.source is None else frozenset([self.source])
+
+    def is_free_of(self, other: Made) -> bool:
+        """Whether each can change while the other stays."""
+        if self.block and self.block == other.block:
+            return True
+        return other.hole or not self.origins & other.origins
 
     @property
     def scale(self) -> float | None:
@@ -108,7 +129,7 @@ class Made:
                 gone = is_missing(np.asarray(found, dtype=object))
                 found = np.where(gone, value, found)
             elif name == "is":
-                found = (np.asarray(found, dtype=object) == value).astype(float)
+                found = _is_level(found, value).astype(float)
             else:
                 found = _ARITHMETIC[name](np.asarray(found, dtype=float), value)
         return np.asarray(found)
@@ -122,6 +143,24 @@ class LevelSet:
     columns: AnyArray  # encoded
     levels: tuple[Any, ...]
     codes: Array  # (n_levels, n_columns)
+
+
+def same_level(one: Any, other: Any) -> bool:
+    """Whether two levels are the same; nan is one level, and None another."""
+    if one is None or other is None:
+        return one is other
+    gone = is_missing(np.array([one, other], dtype=object))
+    return bool(gone.all()) if gone.any() else bool(one == other)
+
+
+def _is_level(values: AnyArray, level: Any) -> Any:
+    listed = np.asarray(values, dtype=object)
+    if level is None or bool(is_missing(np.array([level], dtype=object))[0]):
+        return np.array([same_level(one, level) for one in listed.tolist()], dtype=bool)
+    gone = is_missing(listed)
+    known = listed.copy()
+    known[gone] = None  # pandas.NA is not equal to anything, nor unequal
+    return np.asarray(known == level, dtype=bool)
 
 
 Group = Any  # of the table's columns: `inputs.Group`, or a `LevelSet`
@@ -180,7 +219,8 @@ class Subject:
     @property
     def bound(self) -> tuple[str, ...]:
         """Columns of the mixture that cannot change by themselves."""
-        return (*(one.name for one in self.made if one.indicates), *self.tied)
+        indicators = [one.name for one in self.made if one.indicates]
+        return tuple(dict.fromkeys((*indicators, *self.tied)))
 
     @property
     def traced(self) -> bool:
@@ -198,16 +238,46 @@ class Subject:
         """A row by itself, or rows, as a table that the steps take."""
         if self.steps is None or is_frame(X):
             return X
-        if isinstance(X, dict):
+        if isinstance(X, Mapping):
+            absent = [name for name in self.names if name not in X]
+            if absent:
+                raise InputError(
+                    f"the row has no value for {absent[0]!r}; the columns are"
+                    f" {', '.join(map(repr, self.names[:_LISTED]))}."
+                )
             X = [X[name] for name in self.names]
-        rows = np.asarray(X, dtype=object if _has_text(X) else float)
+        rows = np.array(X, dtype=object)
         rows = rows[None] if rows.ndim == 1 else rows
+        rows = self._mark_missing(rows)
+        if not _has_text(rows):
+            rows = rows.astype(float)
         if not hasattr(self.steps, "feature_names_in_"):
             return rows
         import pandas  # it was fitted on a table
 
         frame = pandas.DataFrame(rows, columns=list(self.names))
-        return frame.infer_objects()
+        found = frame.infer_objects()
+        # a category that is missing is no number
+        for j in _levels_of(self.steps, self.names, ("OneHotEncoder", "OrdinalEncoder")):
+            if is_missing(rows[:, j]).all():
+                found[self.names[j]] = frame[self.names[j]].astype(object)
+        return found
+
+    def _mark_missing(self, rows: AnyArray) -> AnyArray:
+        """With nan for missing values, but for None where that is a level."""
+        if rows.ndim != 2 or rows.shape[1] != len(self.names):
+            raise InputError(
+                f"a row has {len(self.names)} values,"
+                f" {', '.join(map(repr, self.names[:_LISTED]))}; got an array of shape"
+                f" {np.shape(rows)}."
+            )
+        rows, levels = rows.copy(), _levels_of(self.steps, self.names)
+        for j in range(rows.shape[1]):
+            holes = is_missing(rows[:, j])
+            if j in levels and any(one is None for one in levels[j].every):
+                holes &= np.array([one is not None for one in rows[:, j]])
+            rows[holes, j] = np.nan
+        return rows
 
     def own_table(self, X: Any) -> Any:
         """Rows as they reach the estimator."""
@@ -254,29 +324,73 @@ class Subject:
             one = self.made[k]
             if not one.indicates:
                 found.append(group)
-            elif all(other.source != one.source for other in self.made[:k]):
+            elif all(other.source != one.source or not other.indicates for other in self.made[:k]):
                 found.append(self._level_set(one))
         return tuple(found)
 
     def _level_set(self, first: Made) -> LevelSet:
-        own = [k for k, one in enumerate(self.made) if one.source == first.source]
+        own = [k for k, one in enumerate(self.made) if one.indicates and one.source == first.source]
         groups = self.mixture.inputs.groups
         columns = np.array([groups[k].columns.start for k in own])
         assert first.source is not None
         levels = _levels_of(self.steps, self.names)[first.source].every
         known = [self.made[k].level for k in own]
-        codes = np.array([[float(level == one) for one in known] for level in levels])
+        codes = np.array([[float(same_level(level, one)) for one in known] for level in levels])
         return LevelSet(self.names[first.source], columns, levels, codes)
 
     @property
     def tied(self) -> tuple[str, ...]:
-        """Columns that cannot change by themselves, since others are made from the same one."""
-        plain = [one for one in self.made if not one.indicates]
-        sources = [one.source for one in plain]
-        sources += list({one.source for one in self.made if one.indicates})
-        return tuple(
-            one.name for one in plain if one.source is not None and sources.count(one.source) > 1
+        """Columns that cannot change by themselves, since others are made from the same ones, or
+        since they tell that a value was missing.
+        """
+        return tuple(one.name for k, one in enumerate(self.made) if self._is_tied(k))
+
+    def _is_tied(self, k: int) -> bool:
+        """Indicators of the levels of one category belong together."""
+        one = self.made[k]
+        return one.hole or not all(
+            one.is_free_of(other)
+            or (one.indicates and other.indicates and one.source == other.source)
+            for j, other in enumerate(self.made)
+            if j != k
         )
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The names of the groups that cannot change by themselves."""
+        tied = set(self.tied)
+        found = []
+        for group in self.groups if self.steps is not None else ():
+            parts = [one.name for one in self._made_of(group)]
+            if tied.intersection(parts):
+                found.append(group.name)
+        return tuple(found)
+
+    def made_from(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The groups that are made from these columns of the table, and those that have the names
+        themselves; names that are neither stay.
+        """
+        if self.steps is None:
+            return tuple(names)
+        groups, found = self.groups, []
+        own = {group.name for group in groups}
+        for name in names:
+            if name not in self.names:
+                found.append(name)
+                continue
+            j = self.names.index(name)
+            found += [name] if name in own else []
+            found += [g.name for g in groups if any(j in m.origins for m in self._made_of(g))]
+        return tuple(dict.fromkeys(found))
+
+    def _made_of(self, group: Group) -> list[Made]:
+        if isinstance(group, LevelSet):
+            return [
+                one
+                for one in self.made
+                if one.indicates and one.source is not None and self.names[one.source] == group.name
+            ]
+        return [self.made[self.mixture.inputs.columns.names.index(group.name)]]
 
     def gather(self, parts: Array) -> Array:
         """(.., n_columns of the table): what they contribute, from what the mixture's do."""
@@ -302,6 +416,14 @@ class Levels:
     strict: bool  # whether others are an error; else they have no indicator
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a file of a pipeline holds of the training rows in the units of the table."""
+
+    whole: tuple[int, ...]  # which of the columns that it makes hold whole numbers alone
+    medians: tuple[tuple[float, ...], ...]  # of each model; of each column that it makes
+
+
 class Prepared(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The steps of a pipeline from a file: each column is computed from one of the table's.
 
@@ -317,6 +439,8 @@ class Prepared(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Of the categories among the columns of the table, by their places.
     frame : bool
         Whether it makes a table with names.
+    known : Known or None
+        Of the training rows, in the units of the table.
     """
 
     def __init__(
@@ -326,12 +450,14 @@ class Prepared(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns: tuple[Made, ...] = (),
         levels: Mapping[int, Levels] | None = None,
         frame: bool = False,
+        known: Known | None = None,
     ) -> None:
         self.names = names
         self.named = named
         self.columns = columns
         self.levels = {} if levels is None else levels
         self.frame = frame
+        self.known = known
 
     @property
     def n_features_in_(self) -> int:
@@ -398,7 +524,11 @@ class Prepared(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         made = next(one for one in self.columns if one.source == place)
         fills = tuple(one for one in made.chain or () if one[0] == "fill")
         values = replace(made, chain=fills).apply(given[place])
-        strange = [one for one in values.tolist() if one not in levels.every]
+        strange = [
+            one
+            for one in values.tolist()
+            if not any(same_level(one, level) for level in levels.every)
+        ]
         if strange and levels.strict:
             raise UnknownCategoryError(
                 f"column {self.names[place]!r} has categories that fit did not see: {strange[0]!r}."
@@ -418,7 +548,7 @@ def prepare(pipeline: Pipeline) -> Prepared:
     """The steps before the last of a fitted pipeline, as a file can hold them."""
     subject = subject_of(pipeline)
     steps, own = subject.steps, subject.own.inputs
-    made = trace(steps, [Made(name, j) for j, name in enumerate(subject.names)])
+    made = _confirm(steps, subject.names, subject.own)
     for one in made:
         if one.chain is None or one.source is None:
             raise ModelFileError(
@@ -435,7 +565,29 @@ def prepare(pipeline: Pipeline) -> Prepared:
         tuple(columns if named else made),
         _levels_of(steps, subject.names),
         named,
+        _known(subject),
     )
+
+
+def _known(subject: Subject) -> Known | None:
+    """What a file is to hold of the training rows, but for what the estimator's own part has."""
+    summary = _rewrite(subject.own, subject.made, _known_of(subject.steps)).provenance.summary
+    if summary is None:
+        return None
+    groups = subject.own.inputs.groups
+    starts = [group.columns.start for group in groups]
+    whole = [
+        k
+        for k, group in enumerate(groups)
+        if group.levels is None and summary.whole[group.columns.start]
+    ]
+    rows = np.where(np.isfinite(summary.medians), summary.medians, 0.0)[:, starts]
+    return Known(tuple(whole), tuple(map(tuple, rows.tolist())))
+
+
+def _known_of(steps: Any) -> Known | None:
+    last = steps.steps[-1][1] if isinstance(steps, Pipeline) and steps.steps else steps
+    return last.known if isinstance(last, Prepared) else None
 
 
 def subject_of(model: Any) -> Subject:
@@ -466,7 +618,7 @@ def subject_of(model: Any) -> Subject:
         return Subject(own, own)
     steps = model[:-1]
     names = _names_of(steps)
-    made = trace(steps, [Made(name, j) for j, name in enumerate(names)])
+    made = _confirm(steps, names, own)
     columns = own.inputs.columns
     if len(made) != len(columns.names):
         raise InputTypeError(
@@ -474,7 +626,8 @@ def subject_of(model: Any) -> Subject:
             f" {len(columns.names)}; fit the pipeline as a whole."
         )
     settled = _settle(made, columns, names, own.inputs.reading.named)
-    subject = Subject(_rewrite(own, settled), own, steps, names, settled)
+    mixture = _rewrite(own, settled, _known_of(steps))
+    subject = Subject(mixture, own, steps, names, settled)
     return replace(subject, mixture=_possible_medians(subject))
 
 
@@ -531,13 +684,13 @@ def _settle(
     return tuple(found)
 
 
-def _rewrite(mixture: Mixture, made: tuple[Made, ...]) -> Mixture:
+def _rewrite(mixture: Mixture, made: tuple[Made, ...], known: Known | None = None) -> Mixture:
     """The same model in the units of the table: x = (u - shift) / scale."""
     inputs = mixture.inputs
     scale, shift = np.ones(len(inputs.names)), np.zeros(len(inputs.names))
     for one, group in zip(made, inputs.groups, strict=True):
         if one.scale is not None and group.levels is None:
-            scale[group.columns], shift[group.columns] = one.scale, one.shift
+            scale[group.values], shift[group.values] = one.scale, one.shift
 
     def back(values: Any) -> Any:
         return (values - shift) / scale
@@ -547,7 +700,13 @@ def _rewrite(mixture: Mixture, made: tuple[Made, ...]) -> Mixture:
         center=back(inputs.units.center),
         inverse_scale=inputs.units.inverse_scale * scale,
     )
-    columns = Columns(tuple(one.name for one in made), inputs.columns.levels)
+    names = tuple(one.name for one in made)
+    holes = (
+        name
+        for name, own in zip(names, inputs.columns.names, strict=True)
+        if own in inputs.columns.incomplete
+    )
+    columns = replace(inputs.columns, names=names, incomplete=frozenset(holes))
     labels = columns.names if columns.has_text else None
     reading = replace(inputs.reading, columns=columns, labels=labels, named=labels is not None)
     bends = inputs.bends
@@ -561,10 +720,18 @@ def _rewrite(mixture: Mixture, made: tuple[Made, ...]) -> Mixture:
     if made_of is not None:  # it sees standard units
         center, factor = back(made_of.center), made_of.factor * scale
         made_of = replace(made_of, center=center, factor=factor)
-    moved = Inputs(reading, units, inputs.varies, back(inputs.typical), bends, made_of)
+    moved = replace(
+        inputs,
+        reading=reading,
+        units=units,
+        typical=back(inputs.typical),
+        bends=bends,
+        made=made_of,
+        fill=None if inputs.fill is None else back(inputs.fill),
+    )
     summary = mixture.provenance.summary
     if summary is not None:
-        summary = _move(summary, back, scale, shift)
+        summary = _move(summary, scale, shift, inputs.columns, known)
     return replace(
         mixture,
         inputs=moved,
@@ -573,17 +740,27 @@ def _rewrite(mixture: Mixture, made: tuple[Made, ...]) -> Mixture:
     )
 
 
-def _move(summary: Summary, back: Callable[[Any], Any], scale: Array, shift: Array) -> Summary:
-    """A column is of whole numbers if its ends are; medians of these are rounded."""
-    low, high, medians = back(summary.low), back(summary.high), back(summary.medians)
-    moved = (scale != 1.0) | (shift != 0.0)
-    ends = np.array([low, high])
-    near = (np.abs(ends - np.rint(ends)) <= _WHOLE * (1.0 + np.abs(ends))).all(axis=0)
-    whole = np.where(moved, near, summary.whole)
-    tidy = moved & whole
-    low, high = (np.where(tidy, np.rint(one), one) for one in (low, high))
-    medians = np.where(tidy, np.rint(medians), medians)
-    return Summary(low, high, whole, np.clip(medians, low, high))
+def _move(
+    summary: Summary, scale: Array, shift: Array, columns: Columns, known: Known | None
+) -> Summary:
+    """In the units of the table, with what a file of the pipeline holds of these."""
+    if known is None:
+        return summary.rescale(scale, shift)
+    numbers = [k for k, group in enumerate(columns.groups) if group.levels is None]
+    starts = [columns.groups[k].columns.start for k in numbers]
+    whole = summary.whole.copy()
+    whole[starts] = np.isin(numbers, known.whole)
+    moved = summary.rescale(scale, shift, whole)
+    medians = moved.medians.copy()
+    own = np.array(known.medians, dtype=float)
+    if own.shape != (len(medians), len(columns.names)):
+        raise ModelFileError(
+            f"the medians of the steps should be {len(medians)} rows of {len(columns.names)}"
+            f" numbers; got an array of shape {own.shape}."
+        )
+    medians[:, starts] = own[:, numbers]
+    medians = np.clip(medians, moved.low, moved.high)
+    return replace(moved, medians=medians, exact=None)
 
 
 def _move_geometry(geometry: Any, back: Callable[[Any], Any], n_encoded: int) -> Any:
@@ -606,6 +783,72 @@ def _move_geometry(geometry: Any, back: Callable[[Any], Any], n_encoded: int) ->
 # -- what steps make -------------------------------------------------------------------------------
 
 
+def _confirm(steps: Any, names: tuple[str, ...], own: Mixture) -> list[Made]:
+    """The columns that steps make; of another form where the steps themselves make others of rows
+    that are like those of training, and of rows far from them.
+    """
+    made = trace(steps, [Made(name, j) for j, name in enumerate(names)])
+    if len(made) != len(own.inputs.groups) or _known_of(steps) is not None:
+        return made
+    subject = Subject(own, own, steps, names)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            X = subject.given(_probes(steps, names, made, own))
+            given, found = list(subject.values(X).values()), columns_of(subject.own_table(X))
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError, ArithmeticError):
+        return made  # rows that some step refuses, as of a form that is not known
+    if len(found) != len(made):
+        return made
+    kind = type(steps.steps[-1][1] if isinstance(steps, Pipeline) else steps).__name__
+    confirmed = []
+    for one, column in zip(made, found, strict=True):
+        known = one.chain is not None and one.source is not None
+        if known and not _are_same(one.apply(given[int(one.source or 0)]), column):
+            one = replace(one, chain=None, maker=kind)
+        confirmed.append(one)
+    return confirmed
+
+
+def _probes(steps: Any, names: tuple[str, ...], made: Sequence[Made], own: Mixture) -> AnyArray:
+    """Rows of a table: numbers around those of training and far from them, each level of a
+    category, and values that are missing where steps fill them.
+    """
+    levels = _levels_of(steps, names, ("OneHotEncoder", "OrdinalEncoder"))
+    values: dict[int, list[Any]] = {j: list(one.every) for j, one in levels.items()}
+    units = own.inputs.units
+    for one, group in zip(made, own.inputs.groups, strict=True):
+        if one.source is None or one.chain is None or one.indicates or one.source in levels:
+            continue
+        if group.levels is None:
+            j = group.columns.start
+            width = 1.0 / units.inverse_scale[j] if units.inverse_scale[j] > 0 else 1.0
+            there = units.center[j] + width * np.array(_AWAY)
+            known = ((there - one.shift) / one.scale).tolist()
+        else:
+            known = [level for level in group.levels if level is not None]
+        values.setdefault(one.source, known)
+    for one in made:
+        if one.source in values and one.fill is not None:
+            values[one.source] = [*values[one.source], np.nan]
+    n = max(map(len, values.values()), default=1)
+    rows = np.zeros((n, len(names)), dtype=object)
+    for place, known in values.items():
+        for i in range(n if known else 0):
+            rows[i, place] = known[i % len(known)]
+    return rows
+
+
+def _are_same(made: AnyArray, column: Any) -> bool:
+    own = np.asarray(column)
+    try:
+        first, second = np.asarray(made, dtype=float), np.asarray(own, dtype=float)
+    except (TypeError, ValueError):
+        pairs = zip(made.tolist(), own.tolist(), strict=True)
+        return all(same_level(one, other) for one, other in pairs)
+    return bool(np.allclose(first, second, rtol=_WHOLE, atol=_WHOLE, equal_nan=True))
+
+
 def trace(step: Any, columns: Sequence[Made]) -> list[Made]:
     """The columns that a fitted step makes from these; a step that is not known mixes them."""
     if step is None or isinstance(step, str):  # passthrough
@@ -621,7 +864,8 @@ def trace(step: Any, columns: Sequence[Made]) -> list[Made]:
     known = (
         _KNOWN.get(type(step).__name__) if type(step).__module__.startswith("sklearn.") else None
     )
-    found = None if known is None else known(step, columns)
+    clips = getattr(step, "clip", False)  # numbers beyond the training rows
+    found = None if known is None or clips else known(step, columns)
     return _mixed(step, columns) if found is None else found
 
 
@@ -632,7 +876,20 @@ def _mixed(step: Any, columns: Sequence[Made]) -> list[Made]:
     except (AttributeError, ValueError, TypeError):
         n = getattr(step, "n_components_", None) or len(columns)
         names = [f"{type(step).__name__.lower()}{j}" for j in range(int(n))]
-    return [Made(str(name), None, None, type(step).__name__) for name in names]
+    kind = type(step).__name__
+    origins = frozenset[int]().union(*(one.origins for one in columns))
+    source = next(iter(origins)) if len(origins) == 1 else None
+    # as many straight combinations, or fewer, can be given any values
+    free = kind in _STRAIGHT and len(names) <= len(columns) and _are_apart(columns)
+    block = f"{kind} of {', '.join(one.name for one in columns)}" if free else ""
+    return [Made(str(name), source, None, kind, origins, block) for name in names]
+
+
+def _are_apart(columns: Sequence[Made]) -> bool:
+    """Whether these are numbers, each of which can change by itself."""
+    return not any(one.indicates for one in columns) and all(
+        one.is_free_of(other) for k, one in enumerate(columns) for other in columns[:k]
+    )
 
 
 def _compute(columns: Sequence[Made], *operations: tuple[str, Any]) -> list[Made]:
@@ -650,46 +907,67 @@ def _centered(columns: Sequence[Made], center: Any, size: Any) -> list[Made]:
 
 
 def _bounded(step: Any, columns: Sequence[Made]) -> list[Made] | None:
-    if step.clip:
-        return None
     return _compute(columns, ("multiply", step.scale_), ("add", step.min_))
 
 
 def _imputed(step: Any, columns: Sequence[Made]) -> list[Made] | None:
-    if step.add_indicator:
-        return None
-    statistics = step.statistics_
-    missing = [isinstance(one, float) and np.isnan(one) for one in statistics.tolist()]
+    statistics = np.asarray(step.statistics_, dtype=object)
     if not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
         return None
-    pairs = zip(columns, missing, statistics.tolist(), strict=True)
-    if not any(missing):
-        return [one.then("fill", value) for one, _, value in pairs]
-    if step.keep_empty_features:
+    missing = is_missing(statistics)
+    if missing.any() and step.keep_empty_features:
         return None
-    return [one.then("fill", value) for one, gone, value in pairs if not gone]
+    pairs = zip(columns, missing.tolist(), step.statistics_.tolist(), strict=True)
+    found = [one.then("fill", value) for one, gone, value in pairs if not gone]
+    if not step.add_indicator:
+        return found
+    kind = type(step).__name__
+    for j in step.indicator_.features_.tolist():
+        one = columns[j]
+        name = f"missingindicator_{one.name}"
+        found.append(Made(name, one.source, None, kind, one.origins, hole=True))
+    return found
 
 
 def _one_hot(step: Any, columns: Sequence[Made]) -> list[Made] | None:
-    if getattr(step, "_infrequent_enabled", False):
-        return None
-    found = []
+    found, kind = [], type(step).__name__
+    if getattr(step, "_infrequent_enabled", False):  # one indicator for several levels
+        names = step.get_feature_names_out()
+        counts = step._n_features_outs
+        ends = np.cumsum([0, *counts])
+        for one, begin, end, known in zip(
+            columns, ends[:-1], ends[1:], _known_names(step), strict=True
+        ):
+            for name in names[begin:end]:
+                level = str(name)[len(known) + 1 :]
+                made = Made(f"{one.name}_{level}", one.source, None, kind, one.origins)
+                found.append(made)
+        return found
     for k, one in enumerate(columns):
         drop = None if step.drop_idx_ is None else step.drop_idx_[k]
         plain = one.chain is not None and {name for name, _ in one.chain} <= {"fill"}
-        kind = type(step).__name__
         for j, level in enumerate(step.categories_[k].tolist()):
             if j != drop:
                 name = f"{one.name}_{level}"
                 made = replace(one, name=name).then("is", level)
-                found.append(made if plain else Made(name, one.source, None, kind))
+                found.append(made if plain else Made(name, one.source, None, kind, one.origins))
     return found
+
+
+def _known_names(step: Any) -> list[str]:
+    """Of the columns that an encoder was fitted on."""
+    if hasattr(step, "feature_names_in_"):
+        return [str(one) for one in step.feature_names_in_]
+    return [f"x{j}" for j in range(int(step.n_features_in_))]
 
 
 def _one_by_one(step: Any, columns: Sequence[Made]) -> list[Made]:
     """Each made from one, in another form."""
     kind = type(step).__name__
-    return [Made(f"{kind} of {one.name}", one.source, None, kind) for one in columns]
+    return [
+        replace(one, name=f"{kind} of {one.name}", chain=None, maker=kind, sources=one.origins)
+        for one in columns
+    ]
 
 
 def _binned(step: Any, columns: Sequence[Made]) -> list[Made] | None:
@@ -703,27 +981,25 @@ def _function(step: Any, columns: Sequence[Made]) -> list[Made] | None:
 def _by_columns(step: Any, columns: Sequence[Made]) -> list[Made] | None:
     """Of a ColumnTransformer."""
     made: dict[int, Made] = {}
-    for name, one, which in step.transformers_:
+    for name, one, own in _parts(step, columns):
         place = step.output_indices_.get(name)
         if place is None or (isinstance(one, str) and one == "drop"):
             continue
-        part = trace(one, [columns[j] for j in _places(which, columns)])
+        part = trace(one, own)
         if len(part) != place.stop - place.start:
             return None
         made.update(enumerate(part, place.start))
     return [made[j] for j in sorted(made)]
 
 
-def _places(which: Any, columns: Sequence[Made]) -> list[int]:
-    names = [one.name for one in columns]
-    if isinstance(which, str) or np.isscalar(which):
-        which = [which]
-    if isinstance(which, slice):
-        return list(range(*which.indices(len(columns))))
-    listed = list(which)
-    if listed and all(isinstance(one, (bool, np.bool_)) for one in listed):
-        return [int(j) for j in np.flatnonzero(listed)]
-    return [names.index(one) if isinstance(one, str) else int(one) for one in listed]
+def _parts(step: Any, columns: Sequence[Made]) -> list[tuple[str, Any, list[Made]]]:
+    """The steps of a ColumnTransformer, and the columns that each takes."""
+    places = step._transformer_to_input_indices  # however they were selected
+    return [
+        (name, one, [columns[int(j)] for j in places[name]])
+        for name, one, _ in step.transformers_
+        if name in places
+    ]
 
 
 _KNOWN: dict[str, Callable[[Any, Sequence[Made]], list[Made] | None]] = {
@@ -749,7 +1025,9 @@ _KNOWN: dict[str, Callable[[Any, Sequence[Made]], list[Made] | None]] = {
 }
 
 
-def _levels_of(step: Any, names: tuple[str, ...]) -> dict[int, Levels]:
+def _levels_of(
+    step: Any, names: tuple[str, ...], kinds: tuple[str, ...] = ("OneHotEncoder",)
+) -> dict[int, Levels]:
     """Of the columns of the table that some step encodes by indicators."""
     found: dict[int, Levels] = {}
 
@@ -759,10 +1037,10 @@ def _levels_of(step: Any, names: tuple[str, ...]) -> dict[int, Levels]:
                 look(part, columns)
                 columns = trace(part, columns)
         elif type(one).__name__ == "ColumnTransformer":
-            for _, part, which in one.transformers_:
+            for _, part, own in _parts(one, columns):
                 if not isinstance(part, str):
-                    look(part, [columns[j] for j in _places(which, columns)])
-        elif type(one).__name__ == "OneHotEncoder":
+                    look(part, own)
+        elif type(one).__name__ in kinds:
             for column, levels in zip(columns, one.categories_, strict=True):
                 if column.source is not None:
                     strict = one.handle_unknown == "error"

@@ -16,6 +16,7 @@ __all__ = ["Summary"]
 
 _FEWEST = 10  # rows of which a median is taken, so that it is not one of them
 _ROUNDING = 1e-12  # relative, of sums of weights
+_WHOLE = 1e-9  # relative, from a whole number, after a column was scaled back
 _DIGITS = 3  # of the range of a column, to which medians are rounded: they are no row's own number
 
 
@@ -33,12 +34,16 @@ class Summary:
         Of the rows to which each model applies: the median of each number, to three digits of its
         range, and the most frequent level of each category. Of fewer than ten rows, of the ten
         nearest to the center. The last is the exterior's.
+    exact : ndarray, (n_localities + 1, n_encoded), or None
+        The medians before they are rounded, by which a pipeline rounds them in the units of its
+        table. Files do not hold them: they are numbers of rows.
     """
 
     low: Array
     high: Array
     whole: Booleans
     medians: Array
+    exact: Array | None = None
 
     @classmethod
     def of(
@@ -63,8 +68,26 @@ class Summary:
                 if i < len(distance):
                     rows = np.argsort(distance[i], kind="stable")[:_FEWEST]
             medians.append(_median_row(groups, encoded[rows], weight[rows]))
-        rounded = np.where(whole, medians, _round(np.array(medians), high - low))
-        return cls(low, high, whole, np.clip(rounded, low, high))
+        exact = np.array(medians)
+        return cls(low, high, whole, _tidy(exact, low, high, whole), exact)
+
+    def rescale(self, scale: Array, shift: Array, whole: Booleans | None = None) -> Summary:
+        """In other units, x = (u - shift) / scale; medians are rounded in these. Columns of whole
+        numbers are those that are known, or else those whose ends and medians are.
+        """
+        moved = (scale != 1.0) | (shift != 0.0)
+        values = self.medians if self.exact is None else self.exact
+        ends, exact = ((one - shift) / scale for one in (np.array([self.low, self.high]), values))
+        if whole is None:
+            # medians that were rounded before may be off by half of the last digit
+            slack = 0.0 if self.exact is not None else 0.5 * _step(self.high - self.low) / scale
+            near = _is_whole(ends).all(axis=0) & _is_whole(exact, slack).all(axis=0)
+            whole = np.where(moved, near, self.whole)
+        ends = np.where(moved & whole, np.rint(ends) + 0.0, ends)  # 0 for -0
+        low, high = ends
+        exact = np.where(moved & whole, np.rint(exact) + 0.0, exact)
+        medians = np.where(moved, _tidy(exact, low, high, whole), self.medians)
+        return Summary(low, high, whole, medians, exact)
 
     def outside(self, row: Array) -> Booleans:
         """(n_encoded,): where an encoded row is beyond all training rows."""
@@ -118,6 +141,23 @@ def _median_row(groups: tuple[Group, ...], encoded: Array, weight: Array) -> Arr
         if level:
             row[group.columns.start + level - 1] = 1.0
     return row
+
+
+def _tidy(values: Array, low: Array, high: Array, whole: Booleans) -> Array:
+    """Numbers that are not whole to some digits of the range."""
+    return np.clip(np.where(whole, values, _round(values, high - low)), low, high)
+
+
+def _is_whole(values: Array, slack: Any = 0.0) -> Booleans:
+    return np.asarray(np.abs(values - np.rint(values)) <= slack + _WHOLE * (1.0 + np.abs(values)))
+
+
+def _step(width: Array) -> Array:
+    """The last digit that `_round` keeps; 0 where there is no width."""
+    step = np.zeros(len(width))
+    wide = width > 0
+    step[wide] = 10.0 ** (np.floor(np.log10(width[wide])) - (_DIGITS - 1))
+    return step
 
 
 def _round(values: Array, width: Array) -> Array:

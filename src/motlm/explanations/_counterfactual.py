@@ -15,7 +15,7 @@ from .._typing import Array
 from ..errors import InputError
 from ..frames import columns_of, is_missing
 from ..mixture import View
-from ..pipelines import Group, Subject, subject_of
+from ..pipelines import Group, Subject, same_level, subject_of
 from ..tables import decode, html_table, item, number, one_row, plain, table_of, values_of
 from ._fewest import fewest, nearest, round_row
 from ._limits import Goal, Limits, Wishes, names_in
@@ -23,6 +23,7 @@ from ._search import Found, Search
 
 __all__ = ["Counterfactual", "counterfactual"]
 
+_NAMED = 5  # columns in a message
 _SCOPE = "rows decided by other models were not searched"
 
 
@@ -100,7 +101,7 @@ class Counterfactual:
         return {
             name: (self.before[name], value)
             for name, value in self.after.items()
-            if value != self.before[name]
+            if not same_level(value, self.before[name])
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -252,8 +253,9 @@ def counterfactual(
     row = one_row(mixture, x) if subject.steps is None else subject.given(x)
     view = mixture.view(mixture.encode(subject.table(row)))
     before = _values(subject, row, view)
-    held = (*names_in(immutable, "immutable"), *subject.tied)
-    wishes = Wishes(held, increasing, decreasing, bounds, integer, max_categories)
+    wished = names_in(immutable, "immutable")
+    held = subject.made_from(wished)
+    wishes = Wishes((*held, *subject.held), increasing, decreasing, bounds, integer, max_categories)
     limits = Limits.of(
         groups,
         before,
@@ -262,6 +264,8 @@ def counterfactual(
         len(mixture.inputs.names),
         _integers(groups, row) if subject.steps is None else (),
     )
+    if subject.steps is not None:
+        _check_free(subject, held, wished)
     limits = limits.hold(_missing(groups, before))
     goal = Goal.of(mixture.target, target, view.score[..., 0])
     question = _Question(view, before, goal, subject)
@@ -301,6 +305,24 @@ def _values(subject: Subject, row: Any, view: View) -> dict[str, Any]:
     told = decode(subject.groups, view.encoded[0])
     own = [group.name for group in subject.groups if subject.known(group)]
     return {**told, **{name: item(given[name][0]) for name in own}}
+
+
+def _check_free(subject: Subject, held: tuple[str, ...], wished: tuple[str, ...]) -> None:
+    """Raise where no column is left that can change by itself, because of the steps of a pipeline:
+    of several columns that are made of the same ones, none can.
+    """
+    groups = {group.name for group in subject.groups}
+    fixed = {one.name for one in subject.made if one.hole}
+    if not groups <= {*held, *subject.held} or groups <= {*wished, *fixed}:
+        return
+    names = sorted(groups - set(wished) - fixed)
+    shown = ", ".join(map(repr, names[:_NAMED])) + (", .." if len(names) > _NAMED else "")
+    raise InputError(
+        "the steps of the pipeline make columns of which none can change by itself within the"
+        f" given limits: {shown}.",
+        "Fit the estimator to columns that do not depend on each other; for curves of single"
+        " columns use local_models='additive'.",
+    )
 
 
 def _check_count(most: int | None) -> None:

@@ -167,11 +167,13 @@ def importance(model: Any, X: Any, *, label: Any = None) -> Importance:
     # (n_rows, n_scores, n_encoded), and of the user's columns
     parts, used = np.concatenate(each), np.concatenate(models)
     gathered = mixture.inputs.contributions(parts)
+    if subject.traced:
+        gathered = subject.gather(gathered)
     n = mixture.n_localities
     found = [used == i for i in np.unique(used)]  # several together are one
     overall = sum(rows.mean() * _spread(gathered[rows]) for rows in found)
     return Importance(
-        feature_names=mixture.inputs.term_names,
+        feature_names=subject.names if subject.traced else mixture.inputs.term_names,
         overall=np.asarray(overall),
         names=tuple(mixture.region_name(i) for i in range(n + 1)),
         by_model=np.array([_spread(gathered[used == i]) for i in range(n + 1)]),

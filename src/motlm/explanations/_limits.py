@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Array, Booleans
 from ..errors import InputError
+from ..frames import is_missing
 from ..pipelines import Group
 from ..summaries import Summary
 from ..tables import item
@@ -75,7 +76,7 @@ class Limits:
         yes_no = {name for name in numbers if isinstance(values[name], bool)}
         if whole is None:
             known = set(integers) if summary is None else _of_whole(summary, column)
-            whole = {name for name in known & numbers if float(values[name]).is_integer()}
+            whole = {name for name in known & numbers if _now(values[name]).is_integer()}
         low, high = np.full(n_encoded, -np.inf), np.full(n_encoded, np.inf)
         for name, j in column.items():
             if name in given:
@@ -83,12 +84,12 @@ class Limits:
             elif name in yes_no:
                 low[j], high[j] = 0.0, 1.0
             elif summary is not None:
-                now = float(values[name])
-                low[j], high[j] = min(now, summary.low[j]), max(now, summary.high[j])
+                now = _now(values[name])  # nan of a value that is missing
+                low[j], high[j] = np.fmin(now, summary.low[j]), np.fmax(now, summary.high[j])
         for name in up:
-            low[column[name]] = max(low[column[name]], float(values[name]))
+            low[column[name]] = np.fmax(low[column[name]], _now(values[name]))
         for name in down:
-            high[column[name]] = min(high[column[name]], float(values[name]))
+            high[column[name]] = np.fmin(high[column[name]], _now(values[name]))
         numeric = np.zeros(n_encoded, dtype=bool)
         numeric[[column[name] for name in numbers - held]] = True
         asked = bool(held or up or down or given or wishes.integer)
@@ -108,8 +109,9 @@ class Limits:
         """With values that are missing, which stay so."""
         if not missing:
             return self
-        numeric, starts = self.numeric.copy(), [one.columns.start for one in missing]
-        numeric[[j for j, one in zip(starts, missing, strict=True) if one.levels is None]] = False
+        numeric = self.numeric.copy()
+        starts = [one.columns.start for one in missing if one.levels is None]
+        numeric[starts] = False
         held = {one.name for one in missing}
         return replace(
             self,
@@ -117,6 +119,11 @@ class Limits:
             whole=tuple(j for j in self.whole if j not in starts),
             categories=tuple(one for one in self.categories if one.name not in held),
         )
+
+
+def _now(value: Any) -> float:
+    """A number of the row; nan where it is missing."""
+    return float("nan") if is_missing(np.array([value], dtype=object))[0] else float(value)
 
 
 def _of_whole(summary: Summary, column: Mapping[str, int]) -> set[str]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, Booleans, Integers
+from ..frames import is_missing
 from ..mixture import Mixture
 from ..pipelines import Group
 from ._curved import Bend, Curved
@@ -323,8 +324,8 @@ class Search:
     def _other_levels(self, group: Group) -> list[int]:
         """The levels that the row does not have."""
         other = (group.codes != self.row[group.columns]).any(axis=1)
-        levels = group.levels or ()  # no value is taken away
-        return [int(k) for k in np.flatnonzero(other) if levels[k] is not None]
+        missing = is_missing(np.array(group.levels or (), dtype=object))  # no value is taken away
+        return [int(k) for k in np.flatnonzero(other & ~missing)]
 
     # -- numbers
 

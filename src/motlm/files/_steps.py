@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import ModelFileError
 from ..limits import LARGEST
-from ..pipelines import OPERATIONS, Levels, Made, Prepared
+from ..pipelines import OPERATIONS, Known, Levels, Made, Prepared
 from ._read import Reader
 from ._text import plain
 
@@ -18,6 +18,8 @@ _LONGEST = 100  # operations on a column
 
 
 def steps_entry(steps: Prepared) -> dict[str, Any]:
+    known = steps.known
+    rows = {} if known is None else {"whole": list(known.whole), "medians": plain(known.medians)}
     return {
         "names": plain(steps.names),
         "named": bool(steps.named),
@@ -30,6 +32,7 @@ def steps_entry(steps: Prepared) -> dict[str, Any]:
             {"source": place, "strict": bool(one.strict), "every": [_value(v) for v in one.every]}
             for place, one in steps.levels.items()
         ],
+        **rows,  # absent of a model without a summary of its training rows
     }
 
 
@@ -70,9 +73,26 @@ def read_steps(read: Reader, n_made: int) -> Prepared:
             made.source not in levels or made.level not in levels[made.source].every
         ):
             raise read.fail("columns", "indicators of levels that are listed", made.name)
-    made_by = Prepared(names, read.boolean("named"), tuple(columns), levels, read.boolean("frame"))
+    named, frame = read.boolean("named"), read.boolean("frame")
+    made_by = Prepared(names, named, tuple(columns), levels, frame, _read_known(read, n_made))
     read.done()
     return made_by
+
+
+def _read_known(read: Reader, n_made: int) -> Known | None:
+    """Absent from files of earlier versions."""
+    if "medians" not in read.content:
+        return None
+    whole = read.integers("whole", len(read.sequence("whole")))
+    if len(set(whole)) < len(whole) or max(whole, default=0) >= n_made:
+        raise read.fail("whole", f"different numbers below {n_made}", list(whole))
+    rows = []
+    for row in read.sequence("medians"):
+        sound = isinstance(row, list) and len(row) == n_made
+        if not sound or not all(_is_sound("add", one) for one in row):
+            raise read.fail("medians", f"rows of {n_made} numbers", row)
+        rows.append(tuple(map(float, row)))
+    return Known(whole, tuple(rows))
 
 
 def _read_column(read: Reader, n_names: int) -> Made:
