@@ -56,7 +56,13 @@ from motlm.certificates._certify import seal
 from motlm.certificates._checks import code_targets
 from motlm.certificates._models import model_hash, replace_mixture
 from motlm.certificates._records import Options
-from motlm.certificates._words import confidence, round_number, round_share, write_rows
+from motlm.certificates._words import (
+    confidence,
+    round_number,
+    round_seen,
+    round_share,
+    write_rows,
+)
 from motlm.datasets import make_clf_case1, make_reg_case2
 from motlm.errors import InputError
 from motlm.fingerprints import SIZE, Fingerprint, row_keys
@@ -463,6 +469,7 @@ def test_certify_any_predictor_and_pipelines(rows, line) -> None:
     )  # the case is symmetric
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.MotlmWarning")
 def test_frames_with_categories(rng: np.random.Generator) -> None:
     frame = pd.DataFrame({"a": rng.normal(size=400), "b": rng.choice(["x", "y"], 400)})
     y = np.where(frame["a"] + (frame["b"] == "x") + 0.3 * rng.normal(size=400) > 0.5, "bad", "good")
@@ -1429,8 +1436,70 @@ def test_the_baseline_is_compared_by_the_same_loss(certified_line: Certified) ->
     for name in ("tolerance", "any rule", "one draw"):
         one = certified_line.certificate[name]
         assert f"seen; the mean target {one.loss} on " in one.sentence
+    label = {"baseline_name": "the majority class", "baseline_label": "'no'"}
+    named = statement(baseline=0.3, **label).sentence
+    assert "the majority class errs on 30.0 % of them by always answering 'no')" in named
     both = statement(baseline=0.3, baseline_name="the majority class").sentence
     assert "(5 of 242 seen; the majority class errs on 30.0 % of them)" in both
+
+
+def test_what_was_seen_is_rounded_to_the_nearest() -> None:
+    """And limits to the safe side, with as many decimals."""
+    for count, n_rows, seen, limit in (
+        (4, 133, "3.0 %", "3.1 %"),
+        (1, 53, "1.9 %", "1.9 %"),
+        (34, 45, "75.6 %", "75.6 %"),
+        (2873, 10000, "28.7 %", "28.8 %"),
+        (1, 30000, "0.003 %", "0.01 %"),
+        (29999, 30000, "99.997 %", "100.00 %"),
+        (0, 9, "0.00 %", "0.00 %"),
+        (9, 9, "100.00 %", "100.00 %"),
+    ):
+        assert round_seen(count / n_rows) == seen
+        assert round_share(count / n_rows, True) == limit
+    assert round_share(34 / 45, False) == "75.5 %"
+    one = statement(
+        baseline=4 / 133, baseline_name="the majority class", errors=1, n_rows=53, value=0.1
+    )
+    assert "the majority class errs on 3.0 % of them" in one.sentence
+    assert "the majority class errs on 3.0 % of them" in one.brief
+    gibbs = {"code": "C2", "predictor": "gibbs", "errors": None, "empirical": 0.2873}
+    assert "(28.7 % seen)" in statement(**gibbs).sentence
+
+
+def test_the_rows_and_the_confidence_of_a_limit(certified: Certified) -> None:
+    """Several limits of one model can be met: each says its rows and its confidence."""
+    one = statement()
+    assert one.basis == "242 sealed rows, 95 % confidence"
+    assert one.brief == (
+        "This model errs on at most 4.1 % of future cases drawn like these, with 95 % confidence"
+        " (seen on 5 of 242 sealed rows)."
+    )
+    certificate = certified.certificate
+    assert "a limit for one statement alone, at 95 %, would be smaller" in certificate.validity
+    for each in certificate:
+        if each.value is not None:
+            assert f"{confidence(each.delta)} confidence" in each.sentence
+            assert write_rows(each.n_rows, each.rows) in each.sentence
+    region = certificate["per locality"]
+    n_regions = len(certificate.of("per locality"))
+    assert region.basis.endswith(f" % confidence for all {n_regions} regions together")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (-0.0063, "may be up to 0.63 % larger than that of always predicting 150"),
+        (-0.25861, "may be up to 25.9 % larger than"),
+        (0.0, "may be up to 0.00 % larger than"),
+        (0.4529, "is at least 45.2 % smaller than that of always predicting 150"),
+    ],
+)
+def test_negative_improvements_in_words(value: float, words: str) -> None:
+    details = {"clip": 200.0, "beyond": 0.02, "mean": 150.0}
+    known = {"code": "R2", "name": "explained", "unit": "ratio", "bound": "at least"}
+    one = statement(value=value, errors=None, details=details, **known)
+    assert words in one.sentence
 
 
 def test_any_rule_in_words(certified: Certified) -> None:
@@ -1454,7 +1523,7 @@ def test_one_row_is_singular() -> None:
         audit(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), [[2.0]], [1])
 
 
-@pytest.mark.filterwarnings("ignore::motlm.errors.EmptyLocalityWarning")
+@pytest.mark.filterwarnings("ignore::motlm.errors.MotlmWarning")
 def test_flags_come_first(rows, rng: np.random.Generator) -> None:
     X, _ = rows
     noise = rng.choice([-1, 1], len(X))
@@ -1731,4 +1800,6 @@ def test_a_lost_gain_in_words(rows) -> None:
     _, certificate = certify(LocalMixtureClassifier(0, **QUICK), rows[0], noise)
     lost = certificate.of("gain")[1]
     assert lost.value < 0
+    points = np.ceil(-1000 * lost.value - 1e-9) / 10
+    assert f"this fixed model may err up to {points:g} percentage points more often" in str(lost)
     assert "no gain over one linear model for all rows is certified" in lost.sentence

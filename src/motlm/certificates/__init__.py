@@ -17,6 +17,7 @@ from ._statements import Certificate, Ledger, Statement
 from ._verify import prediction_interval, verify
 from ._words import round_interval as round_interval  # for pages that quote limits
 from ._words import round_number as round_number
+from ._words import round_seen as round_seen
 from ._words import round_share as round_share
 
 __all__ = [

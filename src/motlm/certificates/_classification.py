@@ -14,7 +14,7 @@ from ._common import OVERLAPS, PRIOR, REGIONS, Maker, any_rule, count, hold_out,
 from ._evidence import Evidence
 from ._rules import flag_gain
 from ._statements import Statement
-from ._words import FEW
+from ._words import FEW, MAJORITY
 
 __all__ = ["CLASSIFICATION"]
 
@@ -70,17 +70,20 @@ def per_locality(evidence: Evidence, delta: float) -> list[Statement]:
 def gain(evidence: Evidence, delta: float) -> list[Statement]:
     """C6: how much less often it errs than the majority class, and than the rivals; on the same
     rows, in pairs.
+
+    Which label is the most frequent of the population is not known: it may be another one than on
+    the rows of the fit, or on these. But it is one label, the bound for it holds with its
+    confidence, and the smallest bound of all labels is not above that.
     """
-    observed, majority = evidence.observed, evidence.subject.training.usual
+    observed = evidence.observed
     y, errs = observed.y, evidence.errs.astype(float)
     order = np.random.default_rng(evidence.seed).permutation(len(y))
     part = delta / (1 + len(observed.rivals))
-    constants = [majority] if majority is not None else list(np.unique(y))
-    # which constant is best is not known, but it is one of them, and the bound for that one holds
-    wrong = [(y != label).astype(float) for label in constants]
+    wrong = [(y != label).astype(float) for label in np.unique(y)]
+    wrong.append(np.ones(len(y)))  # of a label that is not among these rows
     bound = min(_gain(one, errs, order, part) for one in wrong)
     observed_gain = min(float(np.mean(one)) for one in wrong) - float(errs.mean())
-    found = [(bound, observed_gain, "the majority class")]
+    found = [(bound, observed_gain, MAJORITY)]
     for rival in observed.rivals:
         other = (rival.answers != y).astype(float)
         seen = float(other.mean() - errs.mean())

@@ -14,6 +14,7 @@ from ..errors import CertificateError
 from . import _distributions as distributions
 from ._evidence import Evidence
 from ._models import model_hash
+from ._records import Baseline
 from ._rules import flag
 from ._statements import Statement
 from ._words import PRIOR_NOT_USED, SEED, write_rows
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 _COIN = 0.5
+_NO_BASELINE = Baseline()
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def count(
     evidence: Evidence,
     errs: Booleans,
     delta: float,
-    baseline: tuple[float | None, str] = (None, ""),
+    baseline: Baseline = _NO_BASELINE,
     **entries: Any,
 ) -> Statement:
     """Clopper and Pearson's bound for something that happens or not."""
@@ -85,9 +87,10 @@ def count(
         "errors": k,
         "n_rows": m,
         "delta": delta,
-        "baseline": baseline[0],
-        "baseline_name": baseline[1],
-        "flags": flag(value, baseline),
+        "baseline": baseline.share,
+        "baseline_name": baseline.name,
+        "baseline_label": baseline.label,
+        "flags": flag(value, baseline.share, baseline.name),
     }
     return evidence.state(**(known | entries))
 
@@ -126,9 +129,10 @@ def any_rule(evidence: Evidence, delta: float) -> list[Statement]:
         delta=delta,
         loss=evidence.loss,
         predictor="gibbs",
-        baseline=baseline[0],
-        baseline_name=baseline[1],
-        flags=flag(value, baseline),
+        baseline=baseline.share,
+        baseline_name=baseline.name,
+        baseline_label=baseline.label,
+        flags=flag(value, baseline.share, baseline.name),
         details={"c": found.c},
         model=model_hash(randomized.gibbs(delta)),
         not_used=PRIOR_NOT_USED,
@@ -155,9 +159,10 @@ def one_draw(evidence: Evidence, delta: float) -> list[Statement]:
         delta=delta,
         loss=evidence.loss,
         predictor="draw",
-        baseline=baseline[0],
-        baseline_name=baseline[1],
-        flags=flag(value, baseline),
+        baseline=baseline.share,
+        baseline_name=baseline.name,
+        baseline_label=baseline.label,
+        flags=flag(value, baseline.share, baseline.name),
         details={"c": found.c, "seed": float(evidence.seed)},
         model=model_hash(drawn.model),
         not_used=PRIOR_NOT_USED,

@@ -9,14 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, Booleans
+from .._typing import AnyArray, Array, Booleans
 from ..overlap import Overlap
 from ._randomized import Randomized
-from ._records import Observed, Sizes, Subject, Words
+from ._records import Baseline, Observed, Sizes, Subject, Words
 from ._statements import Statement
-from ._words import GROUPED, INDEPENDENT, NOT_USED, ON_TRUST
+from ._words import GROUPED, INDEPENDENT, MAJORITY, NOT_USED, ON_TRUST
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "majority_of"]
+
+_LONGEST = 60  # characters of a label in a sentence
+
+
+def majority_of(labels: AnyArray) -> Baseline:
+    """The most frequent of these labels as the answer to all of them."""
+    every, counts = np.unique(labels, return_counts=True)
+    k = int(counts.argmax())
+    shown = repr(every.tolist()[k])
+    if len(shown) > _LONGEST:
+        shown = f"{shown[:_LONGEST]}.."
+    return Baseline(1.0 - float(counts[k] / counts.sum()), MAJORITY, shown)
 
 
 def _averages(overlap: Overlap) -> bool:
@@ -65,18 +77,18 @@ class Evidence:
         return f"is off by more than {self.sizes.need('tolerance'):.15g}"
 
     @property
-    def baseline(self) -> tuple[float | None, str]:
-        """How often the trivial predictor errs on these rows, and its name."""
+    def baseline(self) -> Baseline:
+        """Of classifiers the label that is the most frequent on these rows, and not the one that
+        was by chance the most frequent on those of the fit: no constant answer is better here, so
+        that a model is not compared with a bad one.
+        """
         y, training = self.observed.y, self.subject.training
         if self.subject.classification:
-            if training.usual is None:
-                counts = np.unique(y, return_counts=True)[1]
-                return 1.0 - float(counts.max() / counts.sum()), "the majority class"
-            return float(np.mean(y != training.usual)), "the majority class"
+            return majority_of(y)
         if training.usual is None:
-            return None, ""
+            return Baseline()
         off = np.abs(np.asarray(y, dtype=float) - training.usual) > self.sizes.need("tolerance")
-        return float(np.mean(off)), "the mean target"
+        return Baseline(float(np.mean(off)), "the mean target")
 
     def regions(self) -> list[tuple[int | None, str, Booleans]]:
         """Index of the model used, words and rows of each region."""

@@ -27,12 +27,13 @@ from . import _distributions as distributions
 from ._checklist import checks_in_sample
 from ._checks import check_labels, check_numbers, check_task, read_targets
 from ._distributions import Draw, UnionRisk
+from ._evidence import majority_of
 from ._groups import count_groups, group_equal_rows, one_of_each
 from ._guards import note_order, note_repeats_in_sample, refuse_weights
 from ._issue import ISSUER, Certified, warn_notes
 from ._models import core_of, replace_mixture
 from ._reading import check_population, shorten
-from ._records import POPULATION
+from ._records import POPULATION, Baseline
 from ._rules import flag
 from ._statements import Certificate, Statement
 from ._trained import Trained, even_widths, move_to_medoids, read_training, round_widths
@@ -479,18 +480,20 @@ def _draw(mixture: Mixture, table: Table, seed: int) -> _Drawn:
 class _Words:
     loss: str
     population: str
-    baseline: tuple[float | None, str]
+    baseline: Baseline
     tolerance: float | None
     assumptions: tuple[str, ...] = (INDEPENDENT, PRIOR_IN_SAMPLE)
 
     @classmethod
     def of(cls, mixture: Mixture, tolerance: float | None, table: Table, population: str) -> _Words:
         if mixture.target.task != "classification":
-            return cls(f"is off by more than {tolerance:.15g}", population, (None, ""), tolerance)
-        counts = np.unique(table.target, return_counts=True)[1]
-        share = 1.0 - float(counts.max() / counts.sum())
-        words = cls("errs", population, (share, "the majority class"), None)
-        if len(counts) > 2:  # of two, how many there are is no choice
+            return cls(f"is off by more than {tolerance:.15g}", population, Baseline(), tolerance)
+        classes = mixture.target.classes
+        assert classes is not None
+        codes = mixture.target.code(classes)
+        labels = classes[np.searchsorted(codes, table.target)]
+        words = cls("errs", population, majority_of(labels), None)
+        if len(np.unique(labels)) > 2:  # of two, how many there are is no choice
             return replace(words, assumptions=(*words.assumptions, LABELS))
         return words
 
@@ -538,15 +541,13 @@ def _state(
     made = []
     for code, share in parts.items():
         name, loss, values, own = makers[code]
-        baseline = words.baseline if code in shares else (None, "")
+        baseline = words.baseline if code in shares else Baseline()
         entries = known | own | {"code": code, "name": name, "loss": loss}
         made.append(_bound(values, share * delta, baseline, entries))
     return tuple(made)
 
 
-def _bound(
-    values: Array, delta: float, baseline: tuple[float | None, str], entries: dict[str, Any]
-) -> Statement:
+def _bound(values: Array, delta: float, baseline: Baseline, entries: dict[str, Any]) -> Statement:
     """By PAC-Bayes-kl, from the losses of the rows."""
     empirical = float(values.mean())
     value = float(pac_bayes_kl(empirical, entries["kl"], entries["n_rows"], delta))
@@ -554,9 +555,10 @@ def _bound(
         value=value,
         empirical=empirical,
         delta=delta,
-        baseline=baseline[0],
-        baseline_name=baseline[1],
-        flags=flag(value, baseline),
+        baseline=baseline.share,
+        baseline_name=baseline.name,
+        baseline_label=baseline.label,
+        flags=flag(value, baseline.share, baseline.name),
         **entries,
     )
 

@@ -16,6 +16,7 @@ from ._evidence import Evidence
 from ._models import core_of
 from ._reading import MOST_STATEMENTS, check_population, shorten
 from ._regression import REGRESSION
+from ._rules import flag_headline
 from ._statements import Certificate, Ledger
 
 __all__ = ["ISSUER", "Certified", "Spend", "issue", "make_certificate", "share_out", "warn_notes"]
@@ -104,7 +105,7 @@ def make_certificate(
             "Name those that you need in spend, without those of each locality.",
         )
     return Certificate(
-        tuple(statements),
+        flag_headline(statements),
         delta,
         together,
         evidence.subject.hash,

@@ -288,6 +288,7 @@ def read_statement(
         "unit": read.choice("unit", (kind.unit,), "share"),
         "region": read.text("region", "", empty=True),
         "baseline_name": read.text("baseline_name", "", empty=True),
+        "baseline_label": read.text("baseline_label", "", empty=True),
         "flags": read.texts("flags"),
         "assumptions": read.texts("assumptions"),
         "model": read.hash("model", ""),
@@ -357,6 +358,8 @@ def _read_numbers(read: _Entries, kind: _Kind, entries: dict[str, Any]) -> dict[
         if not kind.baseline or not entries["baseline_name"]:
             raise read.fail("baseline", "null in a statement without a baseline")
         made["baseline"] = read.number("baseline", 0.0, high)
+    if made["baseline"] is None and entries["baseline_label"]:
+        raise read.fail("baseline_label", "empty in a statement without a baseline")
     return made
 
 
@@ -465,7 +468,11 @@ def _check_flags(read: _Entries, entries: dict[str, Any]) -> None:
     elif name == "interval":
         expected = ()
     else:
-        expected = flag(value, baseline)
+        expected = flag(value, *baseline)
+        # where the gain over the baseline is not certified, either: see Certificate._check
+        if name == "hold-out" and baseline[1] and not expected:
+            with_gain = flag_gain(0.0, baseline[1])
+            expected = with_gain if entries["flags"] == with_gain else expected
     if entries["flags"] != expected:
         raise read.fail("flags", f"{list(expected)}, those of the value")
 

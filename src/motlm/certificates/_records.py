@@ -11,6 +11,7 @@ from ..mixture import Mixture
 
 __all__ = [
     "POPULATION",
+    "Baseline",
     "Observed",
     "Options",
     "Rival",
@@ -37,12 +38,21 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
+class Baseline:
+    """The trivial predictor, which always gives one answer."""
+
+    share: float | None = None  # how often it errs on the rows
+    name: str = ""
+    label: str = ""  # the label that it answers
+
+
+@dataclass(frozen=True, eq=False)
 class Training:
     """What is known of the rows used for fitting."""
 
     encoded: Array | None = None
     codes: Array | None = None  # targets as the mixture's objective has them
-    usual: Any = None  # answer of the trivial predictor: the most frequent label, the mean target
+    usual: Any = None  # the most frequent label, the mean target
     scale: float | None = None  # deviation of a regression's target
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..bounds import conformal_rank, rows_needed
 from ._words import HEAVY, NOT_BETTER, VACUOUS
 
-__all__ = ["FULL", "flag", "flag_error", "flag_gain", "interval_rank"]
+if TYPE_CHECKING:
+    from ._statements import Statement
+
+__all__ = ["FULL", "flag", "flag_error", "flag_gain", "flag_headline", "interval_rank"]
 
 FULL = 0.9995  # a bound that prints as 100 %
 _TAIL = (
@@ -15,14 +22,30 @@ _TAIL = (
 )
 
 
-def flag(value: float, baseline: tuple[float | None, str]) -> tuple[str, ...]:
-    """The flag of an upper bound on a share, if it has one."""
-    share, name = baseline
+def flag(value: float, share: float | None, name: str) -> tuple[str, ...]:
+    """The flag of an upper bound on a share, if it has one; beside the share of a baseline."""
     if value >= FULL:
         return (VACUOUS,)
     if share is not None and value >= share:
         return (NOT_BETTER.format(name.upper()),)
     return ()
+
+
+def flag_headline(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """With the flag on the error rate where the statement about the gain over the same baseline
+    certifies none: a limit below what the baseline was seen to have may be chance.
+    """
+    lost = {
+        one.baseline_name
+        for one in statements
+        if one.name == "gain" and one.value is not None and one.value <= 0
+    }
+    return tuple(
+        replace(one, flags=(NOT_BETTER.format(one.baseline_name.upper()),))
+        if one.name == "hold-out" and not one.flags and one.baseline_name in lost
+        else one
+        for one in statements
+    )
 
 
 def flag_gain(value: float, name: str) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from typing import Any
 from ..errors import CertificateError, MissingPackageError
 from ._checklist import CHECKLIST_TITLE, Check, tick
 from ._reading import check_plain, check_regions, read_certificate, read_statement
-from ._words import brief, confidence, remarks, sentence, title
+from ._rules import flag, flag_headline
+from ._words import basis, brief, confidence, remarks, sentence, title
 
 __all__ = ["Certificate", "Ledger", "Statement"]
 
@@ -80,6 +81,9 @@ class Statement:
         certificates of earlier versions, whose regions are in this order, the exterior last.
     on_trust : bool
         Whether that the rows were not used for fitting could not be checked.
+    baseline_label : str
+        The label that the trivial predictor always answers, as Python writes it; empty if the
+        answer is no label, and in certificates of earlier versions.
 
     Examples
     --------
@@ -117,6 +121,7 @@ class Statement:
     details: dict[str, float] = field(default_factory=dict, hash=False)
     region_index: int | None = None
     on_trust: bool = False
+    baseline_label: str = ""
 
     @property
     def sentence(self) -> str:
@@ -127,6 +132,13 @@ class Statement:
     def brief(self) -> str:
         """The statement in a shorter sentence, without flags, for the top of a page."""
         return brief(self)
+
+    @property
+    def basis(self) -> str:
+        """On which rows, and with which confidence: "53 sealed rows, 97.5 % confidence", to be put
+        beside a limit. Limits of other rows, or with another confidence, are other numbers.
+        """
+        return basis(self)
 
     @property
     def title(self) -> str:
@@ -347,7 +359,8 @@ class Certificate:
         if self.together:
             return (
                 f"All {len(self)} statements hold together with {confidence(self.delta)}"
-                " confidence."
+                " confidence. So each by itself has the higher confidence that it names, and a"
+                f" limit for one statement alone, at {confidence(self.delta)}, would be smaller."
             )
         return (
             f"Each statement holds by itself with the confidence it names; all {len(self)} together"
@@ -414,6 +427,13 @@ class Certificate:
                 indices = [one.region_index for one in family]
                 for one in family[:1] + family[-1:]:
                     check_regions(f"statements {name!r}", one.details["regions"], indices)
+        flagged = flag_headline([_bare(one) for one in self.statements])
+        for i, (one, expected) in enumerate(zip(self.statements, flagged, strict=True)):
+            # those of earlier versions, without a label, have the flag for the limit alone
+            if one.name == "hold-out" and one.baseline_label and one.flags != expected.flags:
+                raise CertificateError(
+                    f"certificate.statements[{i}].flags should be {list(expected.flags)}."
+                )
         spent = self.ledger.spent
         if self.together and spent > most:
             raise CertificateError(
@@ -455,6 +475,13 @@ class Certificate:
             + (f"<p>{CHECKLIST_TITLE}</p><ul>{checks}</ul>" if checks else "")
             + f"<p>Model {escape(self.model[:16])}, {escape(self.protocol)}.</p></div>"
         )
+
+
+def _bare(one: Statement) -> Statement:
+    """An error rate with the flag of its own numbers alone."""
+    if one.name != "hold-out" or one.value is None:
+        return one
+    return replace(one, flags=flag(one.value, one.baseline, one.baseline_name))
 
 
 def _names(cls: type) -> tuple[list[str], list[str]]:

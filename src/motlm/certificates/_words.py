@@ -1,4 +1,6 @@
-"""Certificates in words: sentences, assumptions, and numbers rounded to the safe side."""
+"""Certificates in words: sentences, assumptions, and numbers. What is certified is rounded to the
+safe side, what was seen to the nearest.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +21,7 @@ __all__ = [
     "HEAVY",
     "INDEPENDENT",
     "LABELS",
+    "MAJORITY",
     "NOT_BETTER",
     "NOT_USED",
     "ON_TRUST",
@@ -26,16 +29,20 @@ __all__ = [
     "PRIOR_NOT_USED",
     "SEED",
     "VACUOUS",
+    "basis",
     "brief",
     "confidence",
     "remarks",
     "round_interval",
     "round_number",
+    "round_seen",
     "round_share",
     "sentence",
     "title",
     "write_rows",
 ]
+
+MAJORITY = "the majority class"  # of the rows or cases that a statement is about
 
 # Flags, which come before a sentence
 VACUOUS = "VACUOUS"
@@ -99,6 +106,10 @@ _PREDICTORS = {
 }
 
 
+_FINEST = 6  # decimals of a percentage
+_WHOLE = {f"{whole:.{k}f}" for whole in (0.0, 100.0) for k in range(_FINEST)}
+
+
 def round_number(value: float, up: bool, digits: int = 2) -> str:
     """A number with so many significant digits, rounded to the safe side: an upper bound up, a
     lower bound down.
@@ -118,6 +129,15 @@ def round_share(value: float, up: bool) -> str:
     scale = 10**decimals
     safe = (ceil(percent * scale - 1e-7) if up else floor(percent * scale + 1e-7)) / scale
     return f"{safe:.{decimals}f} %"
+
+
+def round_seen(value: float) -> str:
+    """A share that was seen, in percent: to the nearest, with as many decimals as `round_share`."""
+    percent = 100.0 * value
+    decimals = 1 if min(abs(percent), abs(100.0 - percent)) >= 0.95 else 2
+    while decimals < _FINEST and 0.0 < percent < 100.0 and f"{percent:.{decimals}f}" in _WHOLE:
+        decimals += 1  # what was seen is not written as never or always
+    return f"{percent:.{decimals}f} %"
 
 
 def round_interval(low: float, high: float) -> str:
@@ -155,6 +175,17 @@ def sentence(one: Statement) -> str:
     return flags + _opening(one) + _WORDS[one.code](one)
 
 
+def basis(one: Statement) -> str:
+    """The rows and the confidence of a statement."""
+    text = write_rows(one.n_rows, one.rows)
+    if one.details.get("marginal"):
+        return f"{text}, on average"
+    text += f", {confidence(one.delta)} confidence"
+    if one.region and one.details["regions"] > 1:
+        text += f" for all {one.details['regions']:.0f} regions together"
+    return text
+
+
 def brief(one: Statement) -> str:
     """Of the error rate of a model, a shorter sentence, without flags; of other statements the same
     without them.
@@ -163,13 +194,11 @@ def brief(one: Statement) -> str:
         return sentence(replace(one, flags=()))
     beside = ""
     if one.baseline is not None:
-        beside = (
-            f"; {one.baseline_name} {one.loss} on {round_share(one.baseline, False)} of the"
-            f" {write_rows(one.n_rows, one.rows)}"
-        )
+        beside = f"; {_compare(one)}"
     return (
         f"This model {one.loss} on at most {_value(one)} of {one.population}, with"
-        f" {confidence(one.delta)} confidence{beside}."
+        f" {confidence(one.delta)} confidence (seen on {one.errors} of"
+        f" {write_rows(one.n_rows, one.rows)}{beside})."
     )
 
 
@@ -222,13 +251,19 @@ def _brackets(one: Statement) -> str:
     if one.errors is not None:
         seen = f"{one.errors} of {one.n_rows} seen"
     elif one.empirical is not None and one.unit == "share":
-        seen = f"{round_share(one.empirical, True)} seen"
+        seen = f"{round_seen(one.empirical)} seen"
     else:
         return ""
     beside = ""
     if one.baseline is not None and one.unit == "share":
-        beside = f"; {one.baseline_name} {one.loss} on {round_share(one.baseline, False)} of them"
+        beside = f"; {_compare(one)}"
     return f" ({seen}{beside})"
+
+
+def _compare(one: Statement) -> str:
+    """What was seen of the trivial predictor on the same rows."""
+    how = f" by always answering {one.baseline_label}" if one.baseline_label else ""
+    return f"{one.baseline_name} {one.loss} on {round_seen(one.baseline or 0.0)} of them{how}"
 
 
 def _share_of_cases(one: Statement, which: str = "") -> str:
@@ -265,7 +300,11 @@ def _one_draw_in_sample(one: Statement) -> str:
 
 def _gain(one: Statement) -> str:
     if (one.value or 0.0) <= 0:
-        return f"no gain over {one.baseline_name} is certified on {one.population}."
+        points = f"{ceil(-1000 * (one.value or 0.0) - 1e-9) / 10:g} percentage points"
+        return (
+            f"no gain over {one.baseline_name} is certified on {one.population}:"
+            f" {_PREDICTORS[one.predictor]} may err up to {points} more often."
+        )
     points = f"{floor(1000 * (one.value or 0.0) + 1e-9) / 10:g} percentage points"
     return (
         f"{_PREDICTORS[one.predictor]} {one.loss} at least {points} less often than"
@@ -281,11 +320,13 @@ def _squared_error(one: Statement) -> str:
             f"{who} has a root mean squared error of at most {_value(one)} on {one.population},"
             f" errors counted up to {clip} (they are larger on at most {beyond})."
         )
+    how = f"is at least {_value(one)} smaller"
+    if (one.value or 0.0) <= 0:
+        how = f"may be up to {round_share(-(one.value or 0.0), True)} larger"
     return (
-        f"the mean squared error of {who} on {one.population} is at least {_value(one)} smaller"
-        f" than that of always predicting {one.details['mean']:.4g}, the mean target of the"
-        f" rows used for fitting; errors counted up to {clip} (they are larger on at most"
-        f" {beyond})."
+        f"the mean squared error of {who} on {one.population} {how} than that of always predicting"
+        f" {one.details['mean']:.4g}, the mean target of the rows used for fitting; errors counted"
+        f" up to {clip} (they are larger on at most {beyond})."
     )
 
 
