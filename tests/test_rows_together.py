@@ -365,3 +365,41 @@ def test_rows_of_a_client_are_on_one_side(tmp_path: Path) -> None:
         "draw of the 100 rows of the audit"
         in run("certify", model, table, "--group", "client").stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("groups", "n", "first"),
+    [
+        ([np.nan] * 5 + [1, 1, 2, 2, 3], 5, 0),
+        (["a", "a", None, "b", "b", "c", "d", "d", "e", None], 2, 2),
+        (["a", "a", float("nan"), "b", "b", "c", "d", "d", "e", "e"], 1, 2),
+        (np.array([1.0, 1, 2, 2, 3, 3, 4, 4, 5, np.nan]), 1, 9),
+        (np.array(["a", "b", None, "b", "c"] * 2, dtype=object), 2, 2),
+        (pd.Series(["a", pd.NA, "b", "b", "c"] * 2), 2, 1),
+        (pd.Series([1, None, 2, 2, 3] * 2, dtype="Int64"), 2, 1),
+        (pd.Series(pd.Categorical(["a", None, "b", "b", "c"] * 2)), 2, 1),
+        (pd.to_datetime(pd.Series(["2020-01-01", None, "2021-01-01"] * 3 + ["2020-01-01"])), 3, 1),
+    ],
+)
+def test_rows_without_a_group_are_refused(groups: Any, n: int, first: int) -> None:
+    """They would be one group, or an error of NumPy."""
+    match = rf"no value for {n} of 10 rows, the first at row {first}; .* one of its own"
+    with pytest.raises(InputError, match=match):
+        split(10, groups=groups)
+    X, y = np.arange(10.0)[:, None], np.arange(10) % 2
+    with pytest.raises(InputError, match=match):
+        certify(LogisticRegression(), X, y, groups=groups)
+
+
+def test_groups_that_cannot_be_read() -> None:
+    for groups, match in (
+        (5, "one value for each row"),
+        ([[1, 2], [3, 4]], "one value for each row"),
+        ([np.ones(2), np.ones(2)], "one value for each row"),
+        (np.array([1, "a", 2], dtype=object), "values of one kind; got int, str"),
+        ([1, 2], "groups has 2 values, but there are 3 rows"),
+    ):
+        with pytest.raises(InputError, match=match):
+            split(3, groups=groups)
+    first, kept = split(6, groups=("ann", "ann", "bob", "cem", "cem", "cem"))
+    assert (first.tolist(), kept.tolist()) == ([0, 1, 2], [4])

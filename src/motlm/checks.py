@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from ._typing import AnyArray, Array, Integers
 from .combinations import COMBINATIONS
 from .errors import InputError, TooManyLocalitiesError
+from .frames import is_missing
 from .inputs import HANDLE_UNKNOWN, Columns
 from .limits import (
     COUNT,
@@ -33,7 +34,7 @@ from .targets import Continuous, Target
 from .transformed import is_transformer
 from .units import Units
 
-__all__ = ["Settings", "check_units", "check_weights", "list_numbers"]
+__all__ = ["Settings", "check_units", "check_weights", "list_numbers", "refuse_missing_groups"]
 
 _INTEGERS = {"n_localities": 0, "max_localities": 1, "n_starts": 1, "max_iter": 1, "verbose": 0}
 _CHOICES: dict[str, tuple[Any, ...]] = {
@@ -483,6 +484,27 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
             f" {largest:.3g}, so that the largest is 1."
         )
     return weight
+
+
+def refuse_missing_groups(groups: Any) -> None:
+    """An error for rows without a group: whether such rows belong together is not known."""
+    try:
+        if hasattr(groups, "__array__"):
+            values = np.asarray(groups, dtype=object).ravel()
+        else:  # beside text NumPy would write a missing value as the text "nan"
+            values = np.fromiter(groups, dtype=object)
+        missing = is_missing(values)
+    except (TypeError, ValueError):
+        return  # not one value for each row, which is refused by whoever reads them
+    n = int(missing.sum())
+    if n:
+        raise InputError(
+            f"groups has no value for {n} of {len(values)} rows, the first at row"
+            f" {int(np.flatnonzero(missing)[0])}; whether rows without a group belong together is"
+            " not known.",
+            "Give each such row its group, or one of its own if it belongs to no other row; or"
+            " leave these rows out.",
+        )
 
 
 def class_weights(given: Any, y: AnyArray) -> Array:

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
 from .._typing import AnyArray, Integers
+from ..checks import refuse_missing_groups
 from ..errors import CertificateError, InputError
 from ..fingerprints import five_digits
 from ..frames import columns_of, from_arrow, is_frame
@@ -155,13 +156,21 @@ def _in_order(values: AnyArray) -> Integers:
 
 def check_groups(groups: Any, n_rows: int) -> Integers:
     """Groups that were given, as numbers from 0 in order of appearance."""
+    refuse_missing_groups(groups)
     try:
         given = column_or_1d(groups)
     except ValueError as error:
         raise InputError(f"groups must be one value for each row: {error}") from None
     if len(given) != n_rows:
         raise InputError(f"groups has {len(given)} values, but there are {n_rows} rows.")
-    return _in_order(given)
+    try:
+        return _in_order(given)
+    except TypeError:  # which NumPy raises where values cannot be sorted
+        kinds = sorted({type(one).__name__ for one in given.tolist()})
+        raise InputError(
+            f"groups must be values of one kind; got {', '.join(kinds)}.",
+            "Write all of them as text, or all as numbers.",
+        ) from None
 
 
 def count_groups(groups: Integers) -> int:
