@@ -687,6 +687,7 @@ def test_steps_that_a_file_cannot_hold_are_named(tmp_path: Path) -> None:
         (lambda steps: steps.update(names=[]), "names should be 1 to"),
         (lambda steps: steps.update(whole=[9]), "different numbers below 6"),
         (lambda steps: steps.update(medians=[[1.0]]), "rows of 6 numbers"),
+        (lambda steps: steps.update(medians=[]), "1 rows, one of each model"),
         (lambda steps: steps.update(more=1), "unknown entries"),
     ],
 )

@@ -735,7 +735,7 @@ def _rewrite(mixture: Mixture, made: tuple[Made, ...], known: Known | None = Non
     return replace(
         mixture,
         inputs=moved,
-        geometry=_move_geometry(mixture.geometry, back, len(scale)),
+        geometry=_move_geometry(mixture.geometry, back, summary, len(scale)),
         provenance=replace(mixture.provenance, summary=summary),
     )
 
@@ -753,17 +753,14 @@ def _move(
     moved = summary.rescale(scale, shift, whole)
     medians = moved.medians.copy()
     own = np.array(known.medians, dtype=float)
-    if own.shape != (len(medians), len(columns.names)):
-        raise ModelFileError(
-            f"the medians of the steps should be {len(medians)} rows of {len(columns.names)}"
-            f" numbers; got an array of shape {own.shape}."
-        )
     medians[:, starts] = own[:, numbers]
     medians = np.clip(medians, moved.low, moved.high)
     return replace(moved, medians=medians, exact=None)
 
 
-def _move_geometry(geometry: Any, back: Callable[[Any], Any], n_encoded: int) -> Any:
+def _move_geometry(
+    geometry: Any, back: Callable[[Any], Any], summary: Summary | None, n_encoded: int
+) -> Any:
     """What it has in the user's units."""
     changes = {}
     for name in ("given", "low", "high"):
@@ -772,9 +769,8 @@ def _move_geometry(geometry: Any, back: Callable[[Any], Any], n_encoded: int) ->
             changes[name] = back(value)
     if getattr(geometry, "whole", None) is not None and "low" in changes:
         ends = np.array([changes["low"], changes["high"]])
-        changes["whole"] = (np.abs(ends - np.rint(ends)) <= _WHOLE * (1.0 + np.abs(ends))).all(
-            axis=0
-        )
+        near = (np.abs(ends - np.rint(ends)) <= _WHOLE * (1.0 + np.abs(ends))).all(axis=0)
+        changes["whole"] = near if summary is None else near & summary.whole
         for name in ("low", "high"):
             changes[name] = np.where(changes["whole"], np.rint(changes[name]), changes[name])
     return replace(geometry, **changes) if changes else geometry

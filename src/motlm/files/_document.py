@@ -150,7 +150,9 @@ def _read_saved(read: Reader, version: int) -> Saved:
 def _read_steps(read: Reader, mixture: Mixture) -> Prepared | None:
     if "steps" not in read.content:
         return None
-    return read_steps(read.part("steps"), len(mixture.inputs.columns.names))
+    return read_steps(
+        read.part("steps"), len(mixture.inputs.columns.names), mixture.n_localities + 1
+    )
 
 
 def _check(content: dict[str, Any]) -> int:

@@ -50,7 +50,7 @@ def _value(value: Any) -> Any:
     return plain(value)
 
 
-def read_steps(read: Reader, n_made: int) -> Prepared:
+def read_steps(read: Reader, n_made: int, n_models: int) -> Prepared:
     """`n_made` is the number of columns that the estimator takes."""
     names = read.texts("names")
     if not 0 < len(names) <= _WIDEST:
@@ -74,12 +74,13 @@ def read_steps(read: Reader, n_made: int) -> Prepared:
         ):
             raise read.fail("columns", "indicators of levels that are listed", made.name)
     named, frame = read.boolean("named"), read.boolean("frame")
-    made_by = Prepared(names, named, tuple(columns), levels, frame, _read_known(read, n_made))
+    known = _read_known(read, n_made, n_models)
+    made_by = Prepared(names, named, tuple(columns), levels, frame, known)
     read.done()
     return made_by
 
 
-def _read_known(read: Reader, n_made: int) -> Known | None:
+def _read_known(read: Reader, n_made: int, n_models: int) -> Known | None:
     """Absent from files of earlier versions."""
     if "medians" not in read.content:
         return None
@@ -92,6 +93,8 @@ def _read_known(read: Reader, n_made: int) -> Known | None:
         if not sound or not all(_is_sound("add", one) for one in row):
             raise read.fail("medians", f"rows of {n_made} numbers", row)
         rows.append(tuple(map(float, row)))
+    if len(rows) != n_models:
+        raise read.fail("medians", f"{n_models} rows, one of each model", f"{len(rows)} of them")
     return Known(whole, tuple(rows))
 
 
