@@ -23,6 +23,7 @@ from scipy.special import expit, ndtri
 from sklearn.metrics import log_loss
 
 import motlm as library
+from motlm import warmup
 from motlm.certificates import Certificate, certify, split
 from motlm.cli._calibrate import probabilities
 from motlm.cli._columns import infer_types
@@ -180,6 +181,78 @@ def test_all_columns_with_problems_are_named_at_once(tmp_path: Path) -> None:
     printed = run(*base, "--drop", "age", code=2).stderr
     assert "3 columns" in printed
     assert "--drop 'client,since when,empty'; or" in printed
+
+
+def test_compiling_is_announced_in_a_pipe_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "[motlm] compiling the search, once after an installation"
+    assert words not in run("fit", folder / "data.csv", *ROLES, *FAST).stderr
+    monkeypatch.setattr(warmup, "_READY", set())
+    monkeypatch.setattr(warmup, "_mark", lambda kind: None)
+    assert words in run("fit", folder / "data.csv", *ROLES, *FAST).stderr
+
+
+def test_numbers_beyond_all_training_rows_are_noted(folder: Path, tmp_path: Path) -> None:
+    data = clients()[:3]
+    data.loc[1, "age"], data.loc[1, "income"] = 400, 1_000_000
+    data.to_csv(tmp_path / "new.csv", index=False)
+    result = run("predict", folder / "m.json", tmp_path / "new.csv", "-o", tmp_path / "o.csv")
+    assert "1 row has a note (on missing values, unknown categories or numbers" in result.stderr
+    notes = pd.read_csv(tmp_path / "o.csv", keep_default_na=False)["note"]
+    assert notes[[0, 2]].tolist() == ["", ""]
+    assert re.fullmatch(
+        r"age = 400 is beyond all training rows \([\d.]+ to [\d.]+\); income = 1000000 is .*",
+        notes[1],
+    )
+    base = ["explain", folder / "m.json", tmp_path / "new.csv", "--row"]
+    assert "\nnote: age = 400 is beyond all training rows (" in run(*base, 1).stdout
+    assert "note: " not in run(*base, 0).stdout
+    assert "income = 1000000" in json.loads(run(*base, 1, "--json").stdout)["note"]
+
+
+def test_nearest_rows_were_used_for_fitting(folder: Path, tmp_path: Path) -> None:
+    """As the fingerprint tells; else they are only rows of that file."""
+    data, (first, sealed) = clients(), split(240, 0.3, 0)
+    base = ["explain", folder / "m.json", folder / "data.csv", "--row", 17, "--neighbors", 40]
+    printed = run(*base, "--nearest", folder / "data.csv")
+    left = 72 - (17 in sealed)
+    assert f"{left} rows of {folder / 'data.csv'} not used for fitting left out" in printed.stderr
+    assert "nearest training rows for which the same model" in printed.stdout
+    found = json.loads(run(*base, "--nearest", folder / "data.csv", "--json").stdout)
+    assert {one["row"] for one in found["neighbors"]} <= set(first.tolist())
+    assert found["neighbors"]
+    assert "neighbors_are" not in found
+    new = tmp_path / "new.csv"
+    data.iloc[sealed].to_csv(new, index=False)
+    words = f"nearest rows of {new}, none of which was used for fitting, for which the same model"
+    assert words in run(*base, "--nearest", new).stdout
+    data.drop(columns="default").to_csv(new, index=False)
+    found = json.loads(run(*base, "--nearest", new, "--json").stdout)
+    assert found["neighbors_are"] == f"nearest rows of {new}"
+
+
+def test_what_a_change_does_is_told(folder: Path, tmp_path: Path) -> None:
+    base = ["explain", folder / "m.json", folder / "data.csv", "--row", 17]
+    found = json.loads(run(*base, "--json").stdout)
+    label = found["counterfactual"]["prediction_after"]
+    before, after = found["probabilities"][label], found["probabilities_after"][label]
+    assert before < after
+    words = f"probability of {label}: {before:.3g} becomes {after:.3g}"
+    assert words in run(*base).stdout.splitlines()
+    model = tmp_path / "m.json"
+    roles = ["--target", "loss", "--id", "client", "--drop", "default"]
+    run("fit", folder / "data.csv", *roles, "--localities", 0, "--model", model)
+    base = ["explain", model, folder / "data.csv", "--row", 17]
+    assert "--wanted with a prediction shows a change" in run(*base).stdout
+    printed = run(*base, "--wanted", 1000).stdout
+    assert "no counterfactual" in printed
+    assert "the furthest that was found: " in printed
+    content = json.loads(run(*base, "--wanted", 1000, "--json").stdout)
+    assert content["prediction"] < content["furthest"] < 1000
+    nearer = run(*base, "--wanted", (content["prediction"] + content["furthest"]) / 2).stdout
+    assert "becomes" in nearer
+    assert "the furthest" not in nearer
 
 
 def test_fit_with_points_and_weights(folder: Path, tmp_path: Path) -> None:
@@ -502,7 +575,7 @@ def test_texts_of_a_model_without_localities_do_not_name_an_exterior(tmp_path: P
             assert "exterior" not in text
         shown = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.S)
         assert "exterior" not in shown
-        assert "the model, all rows: 72 rows (100%)" in out[0]
+        assert "the model, all rows: 72 sealed rows (100%)" in out[0]
         assert set(pd.read_csv(io.StringIO(run("predict", *both).stdout))["model_used"]) == {
             "the model"
         }
@@ -710,7 +783,7 @@ def test_codes_mean_the_same_everywhere(tmp_path: Path) -> None:
     odd = codes.assign(c="moon")
     odd.to_csv(tmp_path / "odd.csv", index=False)
     result = run("predict", tmp_path / "m.json", tmp_path / "odd.csv", "-o", tmp_path / "o2.csv")
-    assert "5 rows have missing values or unknown categories: see the column note" in result.output
+    assert "5 rows have notes (on missing values, unknown categories or numbers" in result.output
     assert pd.read_csv(tmp_path / "o2.csv")["note"].str.contains("'moon' is unknown").all()
     assert (
         "is the name of a column that predict writes"
@@ -994,13 +1067,14 @@ def test_explain(folder: Path, tmp_path: Path) -> None:
     assert "row 17 itself is left out of the nearest rows of " in near
     assert "row 17 (c17), at" not in near
     assert near.count("at a distance of") == 2
+    row = split(240, 0.3, 0)[0][0]  # used for fitting
     clients().to_csv(tmp_path / "copy.csv", index=False)
     near = run(
-        *("explain", folder / "m.json", folder / "data.csv", "--row", 17),
+        *("explain", folder / "m.json", folder / "data.csv", "--row", row),
         *("--nearest", tmp_path / "copy.csv", "--neighbors", 2),
     ).output
-    assert "row 17 (c17), at a distance of 0: " in near
-    assert "left out" not in near
+    assert f"row {row} (c{row}), at a distance of 0: " in near
+    assert "itself is left out" not in near
     assert (
         "0 rows have 'client' = 'x'"
         in run("explain", folder / "m.json", folder / "data.csv", "--case", "x", code=2).output
@@ -1372,7 +1446,8 @@ def test_unknown_categories_are_noted_once(folder: Path, tmp_path: Path) -> None
     printed = run("predict", folder / "m.json", tmp_path / "d.csv").stderr.splitlines()
     assert printed == [
         "6 rows",
-        "6 rows have missing values or unknown categories: see the column note",
+        "6 rows have notes (on missing values, unknown categories or numbers beyond all training"
+        " rows): see the column note",
     ]
     printed = run("explain", folder / "m.json", tmp_path / "d.csv", "--row", 2).stderr.splitlines()
     assert printed == [

@@ -21,6 +21,7 @@ SIZE = 4096  # hashes that are kept; of more rows those with the smallest ones, 
 SKETCHES = 4  # tables of which near-copies are recognized: the last ones that were joined
 _CHANCE = 1e-5  # of a false alarm, where rows repeat anyway
 _MARGIN = 1e-4  # probability that rows repeat more often than is assumed from their pairs
+_FEW = 30  # rows, of which chance explains nothing with certainty
 _RARE = 1e-3  # equal rows that may be expected of columns whose rows cannot be equal by chance
 _DROPPED = 7  # last bits of a float32 that are rounded away: some five digits are looked at
 _RESOLVED = 1e-4  # probability that two numbers of more digits agree in those
@@ -134,9 +135,13 @@ class Fingerprint:
         some = f"{found} of the{of} {len(keys)} rows"
         if self.is_chance(keys, X, target):
             equal = "equals" if found == 1 else "equal"
+            text = f"{some} {equal} a row used for fitting"
+            repeat = self.pairs > 0 and len(keys) >= _FEW
+            if repeat:  # rows that were not used for fitting are equal as well
+                return found, [f"{text}, as many as chance explains in such a table."]
             return found, [
-                f"{some} {equal} a row used for fitting, as many as chance explains in such a"
-                " table."
+                f"{text}. Predictions on such rows look better than they are, unless they are other"
+                " cases that are equal by chance."
             ]
         was = "was" if found == 1 else "were"
         return found, [

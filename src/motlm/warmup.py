@@ -5,6 +5,9 @@ kept.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,8 +29,9 @@ from .rows import Rows
 from .starts import one_model, place_at_rows, promising_balls, with_ball
 from .strengths import weakest
 
-__all__ = ["warm_up"]
+__all__ = ["announce", "warm_up"]
 
+_ANNOUNCED: ContextVar[bool] = ContextVar("announced", default=False)
 _READY: set[tuple[object, ...]] = set()  # what this process has compiled or loaded
 _ROWS, _MANY, _BLOCK = 40, 800, 128
 
@@ -35,8 +39,9 @@ _ROWS, _MANY, _BLOCK = 40, 800, 128
 def warm_up(objective: Objective, show: bool) -> None:
     """Run the engine once on a few rows, on a problem of the same kind.
 
-    The first time after an installation it is compiled, which takes some seconds; a line on stderr
-    says so where somebody may be waiting: with `show`, or in a terminal or a notebook.
+    The first time after an installation it is compiled, which takes half a minute or so; a line on
+    stderr says so where somebody may be waiting: with `show`, inside `announce`, or in a terminal
+    or a notebook.
 
     Parameters
     ----------
@@ -69,7 +74,8 @@ def warm_up(objective: Objective, show: bool) -> None:
     mark = _mark(kind)
     if (mark is None or not mark.exists()) and (show or _interactive()):
         print(
-            "[motlm] compiling the search, once after an installation; this takes some seconds",
+            "[motlm] compiling the search, once after an installation; this takes half a minute"
+            " or so",
             file=sys.stderr,
             flush=True,
         )
@@ -88,7 +94,19 @@ def _mark(kind: tuple[object, ...]) -> Path | None:
 
 
 def _interactive() -> bool:
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return _ANNOUNCED.get() or sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+@contextmanager
+def announce() -> Iterator[None]:
+    """Around fits of a command: a line on stderr says where the search is compiled, also where
+    stderr is piped.
+    """
+    before = _ANNOUNCED.set(True)
+    try:
+        yield
+    finally:
+        _ANNOUNCED.reset(before)
 
 
 def _run(geometry: Geometry, loss: Loss, many: bool, dtype: object) -> None:

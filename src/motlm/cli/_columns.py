@@ -27,6 +27,7 @@ __all__ = [
     "infer_types",
     "is_identifier",
     "is_missing",
+    "join_notes",
     "numbers_of",
     "read_rows",
     "refuse_missing_columns",
@@ -208,7 +209,7 @@ def read_rows(
                 made[name][missing] = None
             (reasons if refuse_unknown else notes).append(unknown)
     rows = pd.DataFrame(made, columns=list(columns.names))
-    return RowsRead(rows, _join(reasons, len(text)), _join(notes, len(text)))
+    return RowsRead(rows, join_notes(reasons, len(text)), join_notes(notes, len(text)))
 
 
 def _replacements(name: str, missing: Booleans, value: float | str) -> AnyArray:
@@ -265,7 +266,7 @@ def _texts_where(selected: Booleans, words: Callable[[int], str]) -> AnyArray:
     return texts
 
 
-def _join(parts: Iterable[AnyArray], n_rows: int) -> AnyArray:
+def join_notes(parts: Iterable[AnyArray], n_rows: int) -> AnyArray:
     """All remarks on each row, in one text."""
     joined = np.full(n_rows, "", dtype=object)
     for part in parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,15 +12,19 @@ import click
 import numpy as np
 import pandas as pd
 
+from .._typing import Booleans
 from ..estimators import LocalMixture
 from ..explanations import Counterfactual, RowExplanation, counterfactual, explain_local
+from ..fingerprints import row_keys
 from ..mixture import Mixture
 from ..tables import amount
 from ..targets import Target
 from ._calibrate import probabilities
-from ._columns import column_of, read_rows
-from ._errors import CommandError, ignore_warnings, show, show_message
+from ._columns import column_of, is_missing, join_notes, read_rows
+from ._errors import CommandError, TableError, ignore_warnings, show, show_message
 from ._models import (
+    beyond,
+    exposure_for,
     load_model,
     notes_of,
     open_source,
@@ -38,10 +43,14 @@ from ._options import (
     require_finite,
 )
 from ._output import echo_json
+from ._prepare import read_outcomes
 
 __all__ = ["explain"]
 
 _SHOWN = 10  # probabilities in a line
+_TRAINING = "nearest training rows"  # as explanations call them
+_PATIENCE = 5.0  # seconds in which the furthest prediction is searched for
+_FINEST = 2e-3  # of the target's deviation, to which it is searched for
 
 
 @dataclass(frozen=True)
@@ -134,24 +143,44 @@ def explain(**given: Any) -> None:
     source = open_source(options.data, options.header)
     text = source_rows(source)
     row = _row_number(options, model, text)
-    X, notes = rows_for(model, text.iloc[[row]], source.name)
+    one = text.iloc[[row]]
+    X, notes = rows_for(model, one, source.name)
+    remarks = beyond(model, read_for(model, one, source.name).rows)
     with ignore_warnings():
         shares = _shares(model, X)
-        explanation = _calibrate(replace(_explain(options, model, X, row), row=row), shares)
+        found, title = _explain(options, model, X, row)
+        explanation = _calibrate(replace(found, row=row), shares)
         change = _change(options, wanted, model, X, text)
+        then = {} if change is None else _shares_after(model, X, change)
+        furthest = _furthest(options, wanted, model, X, text, change)
     if options.as_json:
         more = {
-            "note": notes[0],
+            "note": join_notes([notes, remarks], 1)[0],
             "counterfactual": None if change is None else change.to_dict(),
             "probabilities": shares,
         }
+        if then:
+            more["probabilities_after"] = then
+        if furthest is not None:
+            more["furthest"] = furthest.prediction_after
+        if title != _TRAINING:
+            more["neighbors_are"] = title
         echo_json({**explanation.to_dict(), **more})
         return
-    show(str(explanation))
+    show(str(explanation).replace(f"    {_TRAINING} for", f"    {title} for"))
+    if remarks[0]:
+        show(f"note: {remarks[0]}")
     if shares:
         show(_line(shares))
     if change is not None:
         show(f"what would change it: {change}")
+        if then:
+            label = str(change.prediction_after)
+            show(f"probability of {label}: {shares[label]:.3g} becomes {then[label]:.3g}")
+    elif wanted is None:
+        show("--wanted with a prediction shows a change of few columns that gives it")
+    if furthest is not None:
+        show(f"the furthest that was found: {furthest}")
 
 
 def _wanted(text: str | None, target: Target) -> Any:
@@ -184,12 +213,57 @@ def _calibrate(explanation: RowExplanation, shares: dict[str, float]) -> RowExpl
     return replace(explanation, by_class=parts)
 
 
-def _explain(options: _Options, model: LocalMixture, X: Any, row: int) -> RowExplanation:
-    """With the nearest rows of a table, if one is given; those that cannot be read are left out,
-    and the row itself where the table is its own.
+def _shares_after(model: LocalMixture, X: Any, change: Counterfactual) -> dict[str, float]:
+    """The probabilities of the classes for the changed row; nothing where there is none."""
+    if not change.found or model.mixture_.target.classes is None:
+        return {}
+    names, after = model.mixture_.inputs.columns.names, X.copy()
+    for name, (_, value) in change.changes.items():
+        j = names.index(name)
+        if isinstance(after, pd.DataFrame):
+            after[after.columns[j]] = [value]
+        else:
+            after[0, j] = value
+    return _shares(model, after)
+
+
+def _furthest(
+    options: _Options,
+    wanted: Any,
+    model: LocalMixture,
+    X: Any,
+    text: pd.DataFrame,
+    change: Counterfactual | None,
+) -> Counterfactual | None:
+    """Where a prediction is wanted that cannot be had: the nearest to it that was found, by steps
+    of growing and then of falling size; None where there is none, or no need.
+    """
+    classes = model.mixture_.target.classes
+    if change is None or change.found or classes is not None:
+        return None
+    before, stop = float(change.prediction_before), time.monotonic() + _PATIENCE
+    gap = float(wanted) - before
+    size, best, share = model.mixture_.provenance.fingerprint.target_scale, None, 0.0
+    step, growing = min(1.0, size / abs(gap)) if gap and size > 0 else 0.0, True
+    while step * abs(gap) > _FINEST * size and share < 1.0 and time.monotonic() < stop:
+        trial = min(share + step, 1.0)
+        one = _change(options, before + trial * gap, model, X, text)
+        if one is not None and one.found:
+            best, share = one, trial
+        else:
+            growing = False
+        step *= 2.0 if growing else 0.5
+    return best
+
+
+def _explain(
+    options: _Options, model: LocalMixture, X: Any, row: int
+) -> tuple[RowExplanation, str]:
+    """With the nearest rows of a table, if one is given, and what they are; those that cannot be
+    read are left out, and the row itself where the table is its own.
     """
     if options.nearest is None:
-        return explain_local(model, X)[0]
+        return explain_local(model, X)[0], _TRAINING
     source = open_source(options.nearest, options.header)
     text = source_rows(source)
     read = read_for(model, text, source.name)
@@ -205,6 +279,15 @@ def _explain(options: _Options, model: LocalMixture, X: Any, row: int) -> RowExp
         sound = sound[sound != row]
     if not len(sound):
         raise CommandError(f"no other row of {source.name} can be read by the model's columns.")
+    used, title = _used_for_fitting(model, text.iloc[sound], source.name), _TRAINING
+    if used is None or not used.any():
+        title = f"nearest rows of {source.name}"
+        if used is not None:
+            title += ", none of which was used for fitting,"
+    elif not used.all():
+        left = amount(int((~used).sum()), "row")
+        show_message(f"{left} of {source.name} not used for fitting left out of the nearest")
+        sound = sound[used]
     rows = to_input(model.mixture_, read.rows.iloc[sound])
     explanation = explain_local(model, X, X_train=rows, n_neighbors=options.neighbors)[0]
     named = _cases(model, text)
@@ -212,7 +295,33 @@ def _explain(options: _Options, model: LocalMixture, X: Any, row: int) -> RowExp
         {**one, "row": int(sound[one["row"]]), **named(int(sound[one["row"]]))}
         for one in explanation.neighbors
     )
-    return replace(explanation, neighbors=tuple(found))
+    return replace(explanation, neighbors=tuple(found)), title
+
+
+def _used_for_fitting(model: LocalMixture, text: pd.DataFrame, where: str) -> Booleans | None:
+    """Which rows of a table equal a row used for fitting, with their outcomes; None where that
+    cannot be told: without outcomes, or where the model has not kept the hashes of all rows.
+    """
+    mixture, name = model.mixture_, notes_of(model).target
+    if name not in text.columns:
+        return None
+    sound = ~is_missing(text[name]).to_numpy()
+    used, part = np.zeros(len(text), dtype=bool), text[sound]
+    if not len(part):
+        return used
+    try:
+        y = read_outcomes(part[name], mixture.target.classes)
+        exposure = exposure_for(model, part, None)
+    except TableError:  # other labels, or no exposures
+        return None
+    if exposure is not None:
+        y = y / exposure
+    encoded = mixture.encode(to_input(mixture, read_for(model, part, where).rows))
+    known, checkable = mixture.provenance.fingerprint.recognize(
+        row_keys(encoded, mixture.target.code(y))
+    )
+    used[sound] = known
+    return used if checkable.all() else None
 
 
 def _cases(model: LocalMixture, text: pd.DataFrame) -> Callable[[int], dict[str, str]]:

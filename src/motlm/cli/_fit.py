@@ -19,6 +19,7 @@ from ..groups import GroupEvaluation
 from ..inputs import TableNotes
 from ..preprocessing import PoolRareLevels
 from ..tables import amount
+from ..warmup import announce
 from ._by import by_options, group_rows, read_positive
 from ._calibrate import calibrate, calibrated
 from ._cards import card_of, card_options, reference_of
@@ -265,7 +266,8 @@ def fit(**given: Any) -> None:
         show_message(line)
     labels = np.unique(prepared.outcome) if prepared.task == "classification" else None
     read_positive(options.positive, labels)
-    fitted = _fit(options, prepared, text, source.title)
+    with announce():
+        fitted = _fit(options, prepared, text, source.title)
     with ignore_warnings():
         groups = _groups(options, fitted, text.loc[prepared.places[prepared.sealed]])
         _save(options, fitted, source.title, groups)
@@ -473,7 +475,8 @@ def _show(
             }
         )
         return
-    show(summarize(model, explanation, fitted.X, options.target, options.full_formulas))
+    full = options.full_formulas
+    show(summarize(model, explanation, fitted.X, options.target, full, "sealed row"))
     if options.points is None and options.localities == "auto" and not model.localities_:
         show(
             "localities gave no improvement on rows left out; --localities 2 searches for two,"

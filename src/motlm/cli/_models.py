@@ -16,7 +16,7 @@ from ..estimators import LocalMixture
 from ..inputs import Inputs, TableNotes
 from ..loading import load
 from ..mixture import Mixture
-from ..tables import amount
+from ..tables import amount, number
 from ..targets import Continuous, Rate
 from ._columns import RowsRead, column_of, read_rows, refuse_missing_columns
 from ._errors import CommandError, TableError, show_message
@@ -25,6 +25,7 @@ from ._tables import Source, open_table, read_text
 
 __all__ = [
     "Outcomes",
+    "beyond",
     "exposure_column",
     "exposure_for",
     "load_model",
@@ -129,6 +130,28 @@ def rows_for(model: LocalMixture, text: pd.DataFrame, where: str) -> tuple[Any, 
             f" {int(text.index[noted[0]])}: {read.note[noted[0]]}"
         )
     return to_input(model.mixture_, read.rows), read.note
+
+
+def beyond(model: LocalMixture, rows: pd.DataFrame) -> AnyArray:
+    """A note on each row with numbers that are beyond all training rows, "" on the others."""
+    mixture = model.mixture_
+    inputs, summary = mixture.inputs, mixture.provenance.summary
+    notes = np.full(len(rows), "", dtype=object)
+    if summary is None:  # of a model from an older file
+        return notes
+    for group in inputs.groups:
+        j = group.columns.start
+        if group.levels is not None or not inputs.counted[j]:
+            continue
+        values = rows[group.name].to_numpy(dtype=float)
+        low, high = float(summary.low[j]), float(summary.high[j])
+        for i in np.flatnonzero((values < low) | (values > high)):
+            shown = f"{group.name} = {number(float(values[i]), 8)}"
+            gap = "; " if notes[i] else ""
+            notes[i] += (
+                f"{gap}{shown} is beyond all training rows ({number(low, 8)} to {number(high, 8)})"
+            )
+    return notes
 
 
 @dataclass(frozen=True)

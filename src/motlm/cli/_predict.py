@@ -18,10 +18,10 @@ from ..files import atomic_stream
 from ..limits import WEIGHTS
 from ..tables import amount
 from ._calibrate import probabilities
-from ._columns import column_of, numbers_of
+from ._columns import column_of, join_notes, numbers_of
 from ._errors import CommandError, ignore_warnings, show_message
 from ._group import NOT_SCORED
-from ._models import exposure_column, load_model, notes_of, open_source, read_for, to_input
+from ._models import beyond, exposure_column, load_model, notes_of, open_source, read_for, to_input
 from ._options import (
     FILE,
     data_argument,
@@ -118,8 +118,11 @@ def _show_counts(output: Path | None, total: int, not_scored: int, noted: int) -
     failed = f", of which {not_scored} could not be scored: see the column reason"
     show_message(f"{amount(total, 'row')}{where}{failed if not_scored else ''}")
     if noted:
-        some = amount(noted, "row", "has", "have")
-        show_message(f"{some} missing values or unknown categories: see the column note")
+        some = amount(noted, "row", "has a note", "have notes")
+        show_message(
+            f"{some} (on missing values, unknown categories or numbers beyond all training rows):"
+            " see the column note"
+        )
 
 
 def _id_column(
@@ -158,7 +161,8 @@ def _predict_chunk(
 ) -> pd.DataFrame:
     """The table that is written; its first row has the number `first`."""
     read = read_for(model, chunk, "the table")
-    sound, notes = read.reason == "", read.note
+    sound = read.reason == ""
+    notes = join_notes([read.note, beyond(model, read.rows)], len(chunk))
     answers = {name: np.full(len(chunk), "", dtype=object) for name in _answer_names(model)}
     if sound.any():
         for name, values in _answers(model, to_input(model.mixture_, read.rows[sound])).items():

@@ -28,9 +28,10 @@ def summarize(
     rows: pd.DataFrame,
     target: str,
     full_formulas: bool = False,
+    kind: str = "row",
 ) -> str:
     """Each locality in a sentence, with how its model differs from the exterior's, or with its
-    formula; `rows` are those of the explanation.
+    formula; `rows` are those of the explanation, and `kind` what each is called.
     """
     mixture = model.mixture_
     used, answer = model.apply(rows), mixture.target.describe()
@@ -42,7 +43,7 @@ def summarize(
         name = region.name
         if mixture.geometry.kind == "given" and isinstance(local, Locality):
             name += f" (case {local.point})"
-        lines.append(f"{name}, {where}: {amount(region.n_rows, 'row')} ({region.share:.0%})")
+        lines.append(f"{name}, {where}: {amount(region.n_rows, kind)} ({region.share:.0%})")
         corrected = local.exterior is not None and not full_formulas
         made = _corrections(local, left) if corrected else _formulas(local, left)
         for text in made:
@@ -55,7 +56,7 @@ def summarize(
     if explanation.terms:
         lines.append(explanation.terms.replace("max_terms='auto'", "--max-terms auto"))
     if model.mixture_.n_localities > 1:
-        share = f"{explanation.ambiguous:.1%} of {amount(explanation.n_rows, 'row')}"
+        share = f"{explanation.ambiguous:.1%} of {amount(explanation.n_rows, kind)}"
         lines.append(f"local models contradict each other on {share}")
     return "\n".join(lines)
 
