@@ -438,6 +438,13 @@ def test_columns_that_depend_on_each_other_do_not_change() -> None:
         assert {*()}.union(*(one.changes for one in answers_of(pipeline, frame, **options))) == {
             "age"
         }
+    logarithms = make_pipeline(FunctionTransformer(np.log1p), classifier())
+    logarithms.fit(frame[COLUMNS], y)
+    names = {f"FunctionTransformer of {name}" for name in COLUMNS}
+    for one in answers_of(logarithms, frame[COLUMNS]):
+        assert set(one.changes) <= names
+    held = counterfactual(logarithms, frame[COLUMNS][:1], immutable=["income"])
+    assert "FunctionTransformer of income" not in held.changes
     both = ColumnTransformer([("a", dense(), ["town"]), ("b", OrdinalEncoder(), ["town"])])
     pipeline = make_pipeline(both, classifier()).fit(frame, y)
     with pytest.raises(ValueError, match="none can change by itself"):

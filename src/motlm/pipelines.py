@@ -680,7 +680,10 @@ def _settle(
             found.append(replace(one, name=name))
         else:
             taken = any(name == other.name for other in found)
-            found.append(replace(one, name=own if taken else name, chain=None))
+            name = own if taken else name
+            if name in names and one.maker:  # the table's column has other numbers
+                name = f"{one.maker} of {name}"
+            found.append(replace(one, name=name, chain=None))
     return tuple(found)
 
 
@@ -971,7 +974,10 @@ def _binned(step: Any, columns: Sequence[Made]) -> list[Made] | None:
 
 
 def _function(step: Any, columns: Sequence[Made]) -> list[Made] | None:
-    return list(columns) if step.func is None else None
+    if step.func is None:
+        return list(columns)
+    # numpy's own functions take each number by itself
+    return _one_by_one(step, columns) if isinstance(step.func, np.ufunc) else None
 
 
 def _by_columns(step: Any, columns: Sequence[Made]) -> list[Made] | None:
