@@ -929,7 +929,8 @@ def test_order_and_shift_are_noted(rows) -> None:
     mostly = np.concatenate([np.flatnonzero(later[1] == 1), np.flatnonzero(later[1] == -1)[:40]])
     mostly = np.random.default_rng(0).permutation(mostly)
     with pytest.warns(
-        UserWarning, match="the target changed between the rows used for fitting and these"
+        UserWarning,
+        match="the shares of the labels changed between the rows used",
     ):
         audit(model, later[0][mostly], later[1][mostly])
 

@@ -641,10 +641,32 @@ def test_shares_of_labels_that_changed(rows: Rows) -> None:
         with pytest.warns(UserWarning, match="the shares of the labels changed") as caught:
             certify(estimator, X, shifted)
         text = str(caught[0].message)
-        assert f"(that of 'bee' from {before:.1f} % to 0.0 %)" in text
+        assert f"(that of 'bee' from {before:.1f} % to 0.00 %)" in text
     model = classifier().fit(X[first], y[first])
     with pytest.warns(UserWarning, match="the shares of the labels changed between the rows used"):
         audit(model, X[kept], np.where(y[kept] == "cat", "ant", y[kept]))
+
+
+@pytest.mark.filterwarnings("ignore::motlm.errors.MotlmWarning")
+@pytest.mark.parametrize("kind", [LogisticRegression, LocalMixtureClassifier])
+def test_shares_of_two_labels_that_changed(kind: Any, rng: np.random.Generator) -> None:
+    """In shares, and not by the mean of codes that a reader has never seen."""
+    X = rng.normal(size=(400, 2))
+    y = np.where(X[:, 0] + rng.normal(size=400) > 0.2, "malignant", "benign")
+    first, kept = split(len(y))
+    y[kept] = np.where(rng.random(len(kept)) < 0.7, "benign", y[kept])
+    before, after = (100 * np.mean(y[some] == "malignant") for some in (first, kept))
+    told = (
+        "the shares of the labels changed between the rows used for fitting and these (that of"
+        f" 'malignant' from {before:.1f} % to {after:.1f} %). "
+    )
+    mixture = kind is LocalMixtureClassifier
+    model = LocalMixtureClassifier(0, **QUICK) if mixture else kind()
+    found = certify(model, X, y)
+    assert any(note.startswith(told) for note in found.certificate.notes)
+    if mixture:
+        notes = audit(LocalMixtureClassifier(0, **QUICK).fit(X[first], y[first]), X[kept], y[kept])
+        assert any(note.startswith(told) for note in notes.notes)
 
 
 def test_no_alarm_where_shares_of_labels_are_the_same() -> None:

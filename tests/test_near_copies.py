@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 import motlm
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.certificates import audit, certify, verify
-from motlm.certificates._guards import note_near_copies, refuse_training_rows
+from motlm.certificates._guards import _how_close, note_near_copies, refuse_training_rows
 from motlm.errors import InputError, ModelFileError, TrainingRowsError
 from motlm.files import from_document, to_document
 from motlm.files._text import checksum
@@ -496,3 +497,14 @@ def test_files_of_before_have_no_sketches(document: dict[str, Any]) -> None:
     assert verify(saved.mixture, saved.certificate)
     with pytest.raises(ModelFileError, match=r"'provenance\.fingerprint\.sketches'"):
         from_document(change(before, ("sketches",), []))
+
+
+def test_how_close_near_copies_are_in_plain_words() -> None:
+    """In decimals, or in standard deviations, of which a share in percent would say little."""
+    X, y = noise(100, 20)
+    [sketch] = Fingerprint.of(X, y.astype(float)).sketches
+    words = [_how_close(one) for one in sketch.levels]
+    assert "to 1 decimal" in words
+    relative = [text for text in words if "decimal" not in text and "whole" not in text]
+    assert relative
+    assert all(re.fullmatch(r"to [.\d]+ standard deviations in every column", s) for s in relative)

@@ -119,11 +119,11 @@ def code_targets(mixture: Mixture | None, y: AnyArray, classification: bool) -> 
 
 
 def list_labels(mixture: Mixture | None, y: AnyArray, classification: bool) -> AnyArray | None:
-    """The labels that `code_targets` gives the positions of, where there are more than two."""
+    """The labels, in the order of what `code_targets` gives for them."""
     labels = np.unique(y) if mixture is None and classification else None
     if mixture is not None:
         labels = mixture.target.classes
-    return None if labels is None or len(labels) < 3 else labels
+    return None if labels is None or len(labels) < 2 else labels
 
 
 def check_labels(target: Target, y: AnyArray) -> Array:

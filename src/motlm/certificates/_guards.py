@@ -15,8 +15,9 @@ from sklearn.neighbors import NearestNeighbors
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..errors import CertificateError, TrainingRowsError
 from ..fingerprints import Fingerprint, row_keys
-from ..sketches import Match, Sketch
+from ..sketches import Level, Match, Sketch
 from ._groups import count_groups
+from ._words import round_seen
 
 __all__ = [
     "note_duplicates",
@@ -74,7 +75,7 @@ def refuse_training_rows(
     if copies is not None:
         raise TrainingRowsError(
             f"{_some(copies.found, len(X), copies.n_checkable)} are near-copies of rows used for"
-            f" fitting: they agree with one {copies.level.words}, the first at row"
+            f" fitting: they agree with one {_how_close(copies.level)}, the first at row"
             f" {int(np.flatnonzero(copies.known)[0])}, and chance does not explain it.",
             _OTHER_ROWS,
         )
@@ -82,8 +83,8 @@ def refuse_training_rows(
     if near is not None:
         return (
             f"{near.found} of {len(X)} rows nearly equal a row used for fitting"
-            f" ({near.level.words}). If they are the same cases, recorded or rounded again, audit"
-            " on other rows. If such cases are common, nothing is wrong."
+            f" ({_how_close(near.level)}). If they are the same cases, recorded or rounded again,"
+            " audit on other rows. If such cases are common, nothing is wrong."
         )
     if found:
         return (
@@ -103,6 +104,13 @@ _OTHER_ROWS = "Give rows that were not used for fitting, or call certify, which 
 def _some(found: int, n_rows: int, n_checkable: int) -> str:
     of = "" if n_checkable == n_rows else f" (of {n_checkable} checkable ones)"
     return f"{found} of the {n_rows} rows{of}"
+
+
+def _how_close(level: Level) -> str:
+    """Of two rows that share a cell of a grid."""
+    if level.decimals is not None or level.step is None:
+        return level.words
+    return f"to {level.step:.2g} standard deviations in every column"
 
 
 def _worst(matches: list[Match], probability: float) -> Match | None:
@@ -156,7 +164,7 @@ def note_near_copies(first: tuple[Array, Array], second: tuple[Array, Array]) ->
         twins = _count_twins(before, after)
     if near is None and not twins:
         return None
-    how = "much nearer than the next one is" if near is None else near.level.words
+    how = "much nearer than the next one is" if near is None else _how_close(near.level)
     return (
         f"{twins if near is None else near.found} of the {len(others)} sealed rows nearly equal a"
         f" row used for fitting ({how}). If the same case was recorded twice, the rows are not"
@@ -272,7 +280,7 @@ def note_shift(
     before: Array | Fingerprint, after: Array, labels: AnyArray | None = None
 ) -> str | None:
     """About a target that has another distribution in the second part; `labels` are those of the
-    codes where there are more than two, whose mean says nothing to a reader.
+    codes, whose mean says nothing to a reader.
     """
     if isinstance(before, Fingerprint):
         mean, scale, n_before = before.target_mean, before.target_scale, before.n_rows
@@ -284,7 +292,12 @@ def note_shift(
     what, how = "the target", f" (its mean from {mean:.4g} to {float(after.mean()):.4g})"
     if labels is not None:
         what, how = "the shares of the labels", ""
-    if not isinstance(before, Fingerprint):
+    if labels is not None and len(labels) == 2:  # whose codes are -1 and 1, or 0 and 1
+        first = (1.0 + mean) / 2.0
+        if not isinstance(before, Fingerprint):
+            first = float((before == 1.0).mean())
+        how = _change_of(labels, 1, first, float((after == 1.0).mean()))
+    elif not isinstance(before, Fingerprint):
         if labels is not None:
             moved, how = _compare_shares(before, after, labels)
         elif not moved and len(np.unique(before)) > 2:
@@ -305,5 +318,8 @@ def _compare_shares(before: Array, after: Array, labels: AnyArray) -> tuple[bool
     first, second = counts / counts.sum(axis=1, keepdims=True)
     k = int(np.abs(second - first).argmax())
     moved = chi2_contingency(counts[:, counts.any(axis=0)], correction=False).pvalue < _SHIFTED
-    change = f"from {100 * first[k]:.1f} % to {100 * second[k]:.1f} %"
-    return bool(moved), f" (that of {labels.tolist()[k]!r} {change})"
+    return bool(moved), _change_of(labels, k, float(first[k]), float(second[k]))
+
+
+def _change_of(labels: AnyArray, k: int, first: float, second: float) -> str:
+    return f" (that of {labels.tolist()[k]!r} from {round_seen(first)} to {round_seen(second)})"
