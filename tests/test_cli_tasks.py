@@ -487,3 +487,16 @@ def test_curves_of_a_rate_have_lines_of_their_own(tmp_path: Path) -> None:
     lines = result.stdout.splitlines()
     assert any(line.endswith("x g(power)") for line in lines)
     assert any(line.startswith("            g(age): ") for line in lines)
+
+
+@pytest.mark.parametrize("model", ["rate", "risky"])
+def test_a_tolerance_is_for_numbers(model: str, folder: Path, tmp_path: Path) -> None:
+    kind = "rates" if model == "rate" else "classes"
+    missing, page = folder / "no such file.csv", tmp_path / "page.html"
+    for command in (["certify"], ["report", "-o", page]):
+        name, *more = command
+        given = [folder / f"{model}.json", missing, *more, "--tolerance", 1]
+        assert f"this is one of {kind}" in last_line(name, *given)
+    options = RATE if model == "rate" else ["--target", "risky", "--task", "classification"]
+    error = last_line("fit", folder / "d.csv", *FAST, *options, "--tolerance", 1)
+    assert "--tolerance is for numbers (--task regression), and the task is" in error

@@ -904,3 +904,27 @@ def test_a_model_without_localities_is_the_model() -> None:
     text = str(explain_local(model, X[:1])[0])
     assert "decided by the model (it has no localities)" in text
     assert "exterior" not in text
+
+
+def test_rows_tell_their_probability_and_what_a_score_means():
+    X, y = make_clf_case2(300, random_state=0)
+    labels = np.where(y > 0, "yes", "no")
+    model = LocalMixtureClassifier(0, random_state=0).fit(X, labels)
+    found = explain_local(model, X[:20], X_train=X)
+    shares = model.predict_proba(X[:20])
+    for i, one in enumerate(found):
+        own = shares[i, model.classes_.tolist().index(one.prediction)]
+        assert one.probability == pytest.approx(own)
+        assert one.to_dict()["positive"] == "yes"
+        assert "a positive score means yes" in str(one)
+        assert f"probability of {one.prediction}: {own:.3g}" in str(one)
+        assert one.identical == i
+        assert i not in [near["row"] for near in one.neighbors]
+        assert len(one.neighbors) == 3
+        assert f"row {i}, which has the same values, is left out" in str(one)
+    frame = found.to_frame()
+    assert frame["probability"].tolist() == pytest.approx([one.probability for one in found])
+    assert set(frame["positive"]) == {"yes"}
+    other = explain_local(model, X[:1] + 0.01, X_train=X)[0]
+    assert other.identical is None
+    assert "identical" not in other.to_dict()

@@ -240,7 +240,7 @@ def test_many_rows_and_columns_are_sampled() -> None:
     assert max(len(one.keys) for one in made.levels) == KEPT
     same = sketch(X[::-1], y[::-1])
     assert same.equals(made)
-    with pytest.raises(TrainingRowsError, match="checkable ones"):
+    with pytest.raises(TrainingRowsError, match="that can be looked for"):
         refuse_training_rows(Fingerprint.of(X, y), X[:20_000].round(4), y[:20_000])
     X, y = noise(100, 400)
     assert np.count_nonzero(sketch(X, y).scale) < 100

@@ -22,7 +22,8 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_digits, load_iris
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
-from motlm.certificates import certify
+from motlm.certificates import audit_rates, certify
+from motlm.certificates._words import round_number
 from motlm.datasets import make_clf_case2
 from motlm.errors import InputError, UnknownCategoryWarning
 from motlm.explanations import counterfactual, explain_local
@@ -30,6 +31,7 @@ from motlm.fingerprints import row_keys
 from motlm.geometry import Locus
 from motlm.report import render
 from motlm.report._render import judged_rows
+from motlm.tables import number
 from motlm.targets import LABEL_LOSSES
 
 # pages of additive models are in test_additive_exports
@@ -976,3 +978,28 @@ def test_large_tables_are_judged_on_all_rows_that_were_not_used() -> None:
     mixed = judged_rows(model, X[20_000:], y[20_000:])
     assert not mixed[:20_000].any()
     assert mixed.sum() == checkable.sum()
+
+
+def test_numbers_of_a_report_on_rates_do_not_contradict_each_other(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(18, 80, 3000).round(2)})
+    years = rng.uniform(0.3, 1.0, 3000)
+    claims = rng.poisson(years * np.exp(-0.02 * X["age"]))
+    first, rest = slice(None, 1500), slice(1500, None)
+    model = LocalMixtureRegressor(0, loss="poisson", random_state=0)
+    model.fit(X[first], claims[first], exposure=years[first])
+    given = X[rest], claims[rest]
+    page = render(model, *given, tmp_path / "page.html", exposure=years[rest])
+    text = page.read_text(encoding="utf-8").split("<script")[0]
+    certified = audit_rates(model, *given, exposure=years[rest])
+    limit = round_number(certified.deviance, True, 4)
+    assert text.count(f"at most {limit}") == 2  # the bar and the certificate
+    assert "Mean deviance per unit of exposure" in text
+    mean = claims[rest].sum() / years[rest].sum()
+    data = page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0]
+    [whole] = json.loads(data)["regions"]
+    assert whole["balance"]["mean rate"] == pytest.approx(mean)
+    assert "intercept</em>" not in text
+    assert f"<td>{number(model.exterior_.base, 3)}</td>" in text
+    assert model.exterior_.factors()[0]["text"] in text
+    assert "not a standard error" in text

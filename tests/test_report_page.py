@@ -533,7 +533,7 @@ def test_the_tolerance_is_the_users(tmp_path: Path) -> None:
     run(*report, "--tolerance", "1.5")
     assert "off by more than 1.5;" in page.read_text(encoding="utf-8")
     wrong = run(*base, "--target", "fuel", "--tolerance", "1", "--force", code=2).output
-    assert "--tolerance is for regression, and the task is classification" in wrong
+    assert "--tolerance is for numbers (--task regression), and the task is" in wrong
     assert run(*base, "--target", "cost", "--tolerance", "0", "--force", code=2)
     loaded = motlm.load(model)
     X = frame.drop(columns="cost").astype({"age": float})

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from ._typing import AnyArray, Array, Booleans
 from .sketches import Sketch, hash_column
 
-__all__ = ["Fingerprint", "five_digits", "row_keys"]
+__all__ = ["Fingerprint", "describe_found", "five_digits", "row_keys"]
 
 SIZE = 4096  # hashes that are kept; of more rows those with the smallest ones, a random sample
 SKETCHES = 4  # tables of which near-copies are recognized: the last ones that were joined
@@ -131,8 +131,7 @@ class Fingerprint:
         found, n_checkable = int(known.sum()), int(checkable.sum())
         if not found:
             return 0, []
-        of = "" if n_checkable == len(keys) else f" {n_checkable} checkable ones of the"
-        some = f"{found} of the{of} {len(keys)} rows"
+        some = describe_found(found, len(keys), n_checkable)
         if self.is_chance(keys, X, target):
             equal = "equals" if found == 1 else "equal"
             text = f"{some} {equal} a row used for fitting"
@@ -156,6 +155,15 @@ class Fingerprint:
             and len(distinct) == self.n_distinct
             and np.array_equal(distinct[:SIZE], self.keys)
         )
+
+
+def describe_found(found: int, n_rows: int, n_checkable: int) -> str:
+    """How many rows were found: a number, or a share where only some rows could be looked for."""
+    if n_checkable == n_rows:
+        return f"{found} of the {n_rows} rows"
+    share = 100.0 * found / n_checkable
+    words = f"about {share:.0f} %" if share >= 1.0 else "less than 1 %"
+    return f"{words} of the {n_rows} rows ({found} of the {n_checkable} that can be looked for)"
 
 
 def _count_pairs(counts: AnyArray) -> float:

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from .._typing import AnyArray, Array, Booleans, Integers
 from ..errors import CertificateError, TrainingRowsError
-from ..fingerprints import Fingerprint, row_keys
+from ..fingerprints import Fingerprint, describe_found, row_keys
 from ..sketches import Level, Match, Sketch
 from ._groups import count_groups
 from ._words import round_seen
@@ -65,7 +65,7 @@ def refuse_training_rows(
     chance = fingerprint.coincidences(keys, X, codes, n_checkable)
     if found > chance or fingerprint.same_rows(keys):
         raise TrainingRowsError(
-            f"{_some(found, len(X), n_checkable)} {_verb(found, 'is', 'are')} among the"
+            f"{describe_found(found, len(X), n_checkable)} {_verb(found, 'is', 'are')} among the"
             f" {fingerprint.n_rows} used for fitting, the first at row"
             f" {int(np.flatnonzero(known)[0])}.",
             _OTHER_ROWS,
@@ -74,8 +74,8 @@ def refuse_training_rows(
     copies = _worst(matches, _COPIES / n_tests)
     if copies is not None:
         raise TrainingRowsError(
-            f"{_some(copies.found, len(X), copies.n_checkable)} are near-copies of rows used for"
-            f" fitting: they agree with one {_how_close(copies.level)}, the first at row"
+            f"{describe_found(copies.found, len(X), copies.n_checkable)} are near-copies of rows"
+            f" used for fitting: they agree with one {_how_close(copies.level)}, the first at row"
             f" {int(np.flatnonzero(copies.known)[0])}, and chance does not explain it.",
             _OTHER_ROWS,
         )
@@ -99,11 +99,6 @@ _BEFORE = (
     " its training rows are not recognized."
 )
 _OTHER_ROWS = "Give rows that were not used for fitting, or call certify, which keeps some sealed."
-
-
-def _some(found: int, n_rows: int, n_checkable: int) -> str:
-    of = "" if n_checkable == n_rows else f" (of {n_checkable} checkable ones)"
-    return f"{found} of the {n_rows} rows{of}"
 
 
 def _how_close(level: Level) -> str:

@@ -87,6 +87,7 @@ def certify(**given: Any) -> None:
         raise CommandError(
             f"{options.model_path} has a certificate already; give --force to replace it."
         )
+    tolerance = tolerance_for(model, options.tolerance)
     rates = isinstance(model.mixture_.target, Rate)
     if rates and options.save:
         raise CommandError("model files do not hold certificates of rates; leave --save out.")
@@ -113,7 +114,7 @@ def certify(**given: Any) -> None:
             y,
             delta=options.delta,
             population=options.population,
-            tolerance=tolerance_for(model, options.tolerance),
+            tolerance=tolerance,
             groups=groups,
         )
     if known.n_without:  # the JSON of a certificate has no place for it but its notes

@@ -205,12 +205,13 @@ def _option(name: str) -> click.Parameter:
 
 
 def _calibrate(explanation: RowExplanation, shares: dict[str, float]) -> RowExplanation:
-    """With the calibrated probabilities of several classes."""
+    """With the calibrated probabilities, of a classifier."""
     parts = {
         label: replace(part, probability=shares[str(label)])
         for label, part in explanation.by_class.items()
     }
-    return replace(explanation, by_class=parts)
+    own = shares.get(str(explanation.prediction))
+    return replace(explanation, by_class=parts, probability=own)
 
 
 def _shares_after(model: LocalMixture, X: Any, change: Counterfactual) -> dict[str, float]:
@@ -295,7 +296,9 @@ def _explain(
         {**one, "row": int(sound[one["row"]]), **named(int(sound[one["row"]]))}
         for one in explanation.neighbors
     )
-    return replace(explanation, neighbors=tuple(found)), title
+    same = explanation.identical
+    left_out = None if same is None else int(sound[same])
+    return replace(explanation, neighbors=tuple(found), identical=left_out), title
 
 
 def _used_for_fitting(model: LocalMixture, text: pd.DataFrame, where: str) -> Booleans | None:

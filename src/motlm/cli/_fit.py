@@ -46,7 +46,7 @@ from ._predict import WRITTEN
 from ._prepare import Prepared, Roles, Rules, prepare
 from ._summary import summarize
 from ._tables import read_text
-from ._task import RATE, REGRESSION, TaskOptions, task_options
+from ._task import AUTO, RATE, REGRESSION, TaskOptions, task_options
 
 __all__ = ["FitOptions", "check_columns", "fit", "make_estimator"]
 
@@ -131,7 +131,8 @@ class FitOptions:
             return {}
         if task != REGRESSION:
             raise CommandError(
-                f"--tolerance is for regression, and the task is {task}; leave it out."
+                f"--tolerance is for numbers (--task regression), and the task is {task}; leave it"
+                " out."
             )
         return {"tolerance": self.tolerance}
 
@@ -252,6 +253,8 @@ def fit(**given: Any) -> None:
     options = FitOptions(**given)
     _check(options)
     options.of_task.check()
+    if options.of_task.asked != AUTO:
+        options.of_errors(options.of_task.asked)  # refused before the table is read
     options.of_localities.check(options.points is not None)
     source = open_source(options.data, options.header)
     text = source_rows(source)
@@ -262,12 +265,13 @@ def fit(**given: Any) -> None:
     check_columns(options, text)
     prepared = prepare(text, options.roles, options.rules)
     options.of_localities.check_columns(prepared.columns.names)
+    errors = options.of_errors(prepared.task)
     for line in prepared.messages:
         show_message(line)
     labels = np.unique(prepared.outcome) if prepared.task == "classification" else None
     read_positive(options.positive, labels)
     with announce():
-        fitted = _fit(options, prepared, text, source.title)
+        fitted = _fit(options, prepared, text, source.title, errors)
     with ignore_warnings():
         groups = _groups(options, fitted, text.loc[prepared.places[prepared.sealed]])
         _save(options, fitted, source.title, groups)
@@ -312,7 +316,13 @@ def check_columns(options: FitOptions, text: pd.DataFrame) -> None:
         column_of(text, name, option)
 
 
-def _fit(options: FitOptions, prepared: Prepared, text: pd.DataFrame, source: str) -> _Fitted:
+def _fit(
+    options: FitOptions,
+    prepared: Prepared,
+    text: pd.DataFrame,
+    source: str,
+    errors: dict[str, Any],
+) -> _Fitted:
     estimator = make_estimator(options, prepared)
     X, y, sealed = prepared.rows, prepared.outcome, prepared.sealed
     certificate, calibration = None, None
@@ -329,7 +339,7 @@ def _fit(options: FitOptions, prepared: Prepared, text: pd.DataFrame, source: st
                 sealed=options.sealed,
                 random_state=options.seed,
                 groups=prepared.groups,
-                **options.of_errors(prepared.task),
+                **errors,
             )
         with ignore_warnings():
             calibration = calibrate(model, X.iloc[sealed], y[sealed])

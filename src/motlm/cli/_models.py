@@ -212,6 +212,9 @@ def tolerance_for(model: LocalMixture, given: float | None) -> float | None:
     none, or the model does not predict numbers.
     """
     if given is not None and not isinstance(model.mixture_.target, Continuous):
-        raise CommandError("--tolerance is for models of numbers; leave it out.")
+        kind = "rates" if isinstance(model.mixture_.target, Rate) else "classes"
+        raise CommandError(
+            f"--tolerance is for models of numbers, and this is one of {kind}; leave it out."
+        )
     card = notes_of(model).card
     return card.tolerance if given is None and card is not None else given

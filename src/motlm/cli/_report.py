@@ -102,6 +102,7 @@ def report(**given: Any) -> None:
     require_report()
     comparison = read_comparison(options.comparison_path)
     model = load_model(options.model_path)
+    tolerance = tolerance_for(model, options.tolerance)
     source = open_source(options.data, options.header)
     text = source_rows(source)
     known = outcomes_for(model, text, options.target)
@@ -122,7 +123,7 @@ def report(**given: Any) -> None:
             exposure=exposure,
             owner=options.owner,
             intended_use=options.intended_use,
-            tolerance=tolerance_for(model, options.tolerance),
+            tolerance=tolerance,
             probabilities=calibrated(model, X),
             groups=groups,
             comparison=comparison,

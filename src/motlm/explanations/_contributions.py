@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array, Integers
+from .._typing import Array, Booleans, Integers
 from ..mixture import Mixture, View
 
 __all__ = ["nearest_rows", "parts_of", "split_scores"]
@@ -71,8 +71,28 @@ def _places(mixture: Mixture) -> Array:
     return inputs.features(rows, inputs.coordinates(places))
 
 
-def nearest_rows(view: View, train: View, count: int) -> tuple[Integers, Array]:
-    """The nearest training rows, in standardized units, for which the same model is used."""
+def nearest_rows(view: View, train: View, count: int) -> tuple[Integers, Array, Integers]:
+    """The nearest training rows, in standardized units, for which the same model is used, and the
+    training row with the same values as each row (-1: there is none), which is left out of them.
+    """
+    nearest, distance = _nearest(view, train, count + 1)
+    same = (nearest >= 0) & _equal(view.encoded[:, None], train.encoded[nearest])
+    own = same & (nearest == np.arange(len(nearest))[:, None])  # at its own place, if it is there
+    first = np.where(own.any(axis=1), own.argmax(axis=1), same.argmax(axis=1))
+    left_out = np.where(same.any(axis=1), first, count)
+    kept = np.arange(count + 1) != left_out[:, None]
+    rows = np.arange(len(nearest))
+    identical = np.where(same.any(axis=1), nearest[rows, left_out], -1)
+    shape = len(nearest), count
+    return nearest[kept].reshape(shape), distance[kept].reshape(shape), identical
+
+
+def _equal(rows: Array, others: Array) -> Booleans:
+    """Whether rows are equal, and miss the same values."""
+    return np.asarray(((rows == others) | (np.isnan(rows) & np.isnan(others))).all(axis=-1))
+
+
+def _nearest(view: View, train: View, count: int) -> tuple[Integers, Array]:
     inputs = view.mixture.inputs
     Z, T = (inputs.coordinates(inputs.standardize(one.encoded)) for one in (view, train))
     nearest = np.full((len(Z), count), -1, dtype=np.intp)

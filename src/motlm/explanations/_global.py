@@ -617,6 +617,7 @@ class _Fitted:
     """Which of the rows were used for fitting."""
 
     all: bool  # these are the rows, all of them and no others
+    by_chance: bool = False  # no more than chance explains
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -628,12 +629,16 @@ class _Fitted:
                 encoded = own.encode(subject.own_table(X))
         codes, fingerprint = own.target.code(y), own.provenance.fingerprint
         notes = tuple(fingerprint.describe(encoded, codes)[1])
-        return cls(bool(notes) and fingerprint.same_rows(row_keys(encoded, codes)), notes)
+        if not notes:
+            return cls(False)
+        keys = row_keys(encoded, codes)
+        chance = fingerprint.is_chance(keys, encoded, codes)
+        return cls(fingerprint.same_rows(keys), chance, notes)
 
     def describe(self, same: bool) -> tuple[str, ...]:
         """The notes, and whether the linear model was fitted to the same rows as the model."""
-        if not self.notes:
-            return ()
+        if not self.notes or self.by_chance:
+            return self.notes
         if same:
             return (*self.notes, "One linear model was fitted to the same rows as the model.")
         return (

@@ -56,6 +56,8 @@ class LocalExplanation:
     nearest, nearest_distance : ndarray, (n_rows, n_neighbors), or None
         Indices and distances of training rows for which the same model is used; -1 and nan where
         there are no more.
+    identical : ndarray of int, (n_rows,), or None
+        The training row with the same values, which is left out of the nearest; -1: there is none.
     train_values : dict of ndarray
         The values of each feature of the rows that were given as X_train.
     note : str
@@ -102,6 +104,7 @@ class LocalExplanation:
     train_values: dict[str, AnyArray] = field(default_factory=dict)
     note: str = ""
     stand_ins: dict[str, Any] = field(default_factory=dict)
+    identical: Integers | None = None
 
     @cached_property
     def prediction(self) -> AnyArray:
@@ -169,7 +172,30 @@ class LocalExplanation:
             where=mixture.localities[used].where if 0 <= used < n else "",
             note=self.note,
             missing=self._missing(row),
+            identical=self._identical(row),
+            probability=self._probability(row),
+            positive=self._positive,
         )
+
+    def _identical(self, row: int) -> int | None:
+        found = -1 if self.identical is None else int(self.identical[row])
+        return None if found < 0 else found
+
+    @property
+    def _positive(self) -> Any:
+        """The label that a positive score means; None where a score has no such meaning."""
+        answer = self.view.mixture.target.describe()
+        return answer.classes[1] if answer.link == "sign" and answer.classes else None
+
+    @cached_property
+    def _shares(self) -> Array:
+        return self.view.probabilities
+
+    def _probability(self, row: int) -> float | None:
+        """Of the prediction; None of a regressor."""
+        if self.classes is None:
+            return None
+        return float(self._shares[row, int(np.searchsorted(self.classes, self.prediction[row]))])
 
     def _missing(self, row: int) -> dict[str, Any]:
         """The features that are missing, and what stands in for each; None of a category, which
@@ -210,7 +236,7 @@ class LocalExplanation:
     @cached_property
     def _probabilities(self) -> Array:
         """(n_rows, n_scores), nan where there is one score."""
-        return self.view.probabilities if self._labels else np.full((len(self), 1), np.nan)
+        return self._shares if self._labels else np.full((len(self), 1), np.nan)
 
     def _class_scores(self, row: int, answer: Any) -> dict[Any, ClassScore]:
         """Of each of several classes, or of the answer by its one score."""
@@ -269,8 +295,9 @@ class LocalExplanation:
 
     def to_frame(self) -> Any:
         """A pandas table, one line for each row: the answer, the model used, how deep inside its
-        locality the row lies, and the contributions; of several classes those to the score of the
-        answer first, and then score, probability, base and contributions of each.
+        locality the row lies, of a classifier the probability of the answer (and of two labels the
+        one that a positive score means), and the contributions; of several classes those to the
+        score of the answer first, and then score, probability, base and contributions of each.
         """
         view, lines = self.view, []
         for row in range(len(self)):
@@ -286,6 +313,8 @@ class LocalExplanation:
                     "depth": self._depth(used, row),
                     "membership": float(view.membership[used, row]) if local else None,
                     "contradicted": bool(self.contradicted[row]),
+                    **({} if self.classes is None else {"probability": self._probability(row)}),
+                    **({} if self._positive is None else {"positive": self._positive}),
                     "base": parts[answer].base,
                     **_columns(parts[answer]),
                     **{
@@ -335,7 +364,7 @@ def explain_local(
     X : rows to explain
     X_train : rows, default=None
         If given, the nearest of them for which the same model is used are listed, in texts and
-        tables too.
+        tables too. One with the same values as the row is left out, since it may be the row itself.
     n_neighbors : int, default=3
         How many of them.
     n_neighbours : int, default=None
@@ -377,11 +406,11 @@ def explain_local(
     rows = subject.table(X)
     view = mixture.view(mixture.encode(rows))
     base, parts = split_scores(view)
-    nearest, distance, known = None, None, {}
+    nearest, distance, identical, known = None, None, None, {}
     if X_train is not None:
         others = subject.table(X_train)
         train = mixture.view(mixture.encode(others, "X_train"))
-        nearest, distance = nearest_rows(view, train, n_neighbors)
+        nearest, distance, identical = nearest_rows(view, train, n_neighbors)
         known = subject.values(X_train) if subject.traced else _values(mixture, others)
     names, values = _references(subject)
     contributions = mixture.inputs.contributions(parts)
@@ -400,6 +429,7 @@ def explain_local(
         train_values=known,
         note=subject.note,
         stand_ins=subject.stand_ins,
+        identical=identical,
     )
 
 

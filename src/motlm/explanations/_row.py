@@ -128,6 +128,12 @@ class RowExplanation:
     neighbors : tuple of dict
         The nearest training rows for which the same model is used, if `explain_local` was given
         X_train: the number of each, its standardized distance, and its values.
+    identical : int or None
+        The training row with the same values, which is left out of these: it may be the row itself.
+    probability : float or None
+        Of a classifier: the probability of the prediction.
+    positive
+        Of a classifier of two labels: the label that a positive score means. None else.
 
     Examples
     --------
@@ -166,6 +172,9 @@ class RowExplanation:
     reference_values: dict[str, Any] = field(default_factory=dict)
     note: str = ""
     missing: dict[str, Any] = field(default_factory=dict)
+    identical: int | None = None
+    probability: float | None = None
+    positive: Any = None
 
     @property
     def runner_up(self) -> Any:
@@ -239,6 +248,9 @@ class RowExplanation:
         """As plain values; of several classes with a list `classes`, and `runner_up`."""
         names = [name for name in self.__dataclass_fields__ if name != "by_class"]
         content = {name: getattr(self, name) for name in names}
+        for name in ("identical", "probability", "positive"):
+            if content[name] is None:
+                del content[name]
         if self.by_class:
             content["runner_up"] = self.runner_up
             content["classes"] = [
@@ -296,8 +308,24 @@ class RowExplanation:
         same = self.link == "log" or self.prediction == self.score
         end = "" if same and not self.by_class else f", the {self._score_name}"
         lines.append(f"    = {number(self._shown(self.score))}{end}")
+        lines += [f"    {one}" for one in self._meaning]
         note = [f"    {self.note}"] if self.note else []
         return "\n".join(lines + self._other_classes() + self._neighbor_lines() + note)
+
+    @property
+    def _meaning(self) -> list[str]:
+        """Of a classifier: what the sign of a score means, and the probability of the answer."""
+        found = [] if self.positive is None else [f"a positive score means {number(self.positive)}"]
+        if self.probability is not None:
+            share = f"{self.probability:.3g}"
+            found.append(f"probability of {number(self.prediction)}: {share}")
+        return found
+
+    @property
+    def _identical(self) -> str:
+        if self.identical is None:
+            return ""
+        return f" (row {self.identical}, which has the same values, is left out)"
 
     def _neighbor_lines(self) -> list[str]:
         """The nearest training rows, each with the columns that contribute most."""
@@ -306,7 +334,7 @@ class RowExplanation:
         names = [one["feature"] for one in self._rows()[:_COLUMNS]]
         more = ", .." if len(self.contributions) > len(names) else ""
         return [
-            "    nearest training rows for which the same model is used:",
+            f"    nearest training rows for which the same model is used{self._identical}:",
             *(
                 f"        {_name_of(one)}, at a distance of {number(one['distance'])}: "
                 + ", ".join(f"{name} = {number(one['values'][name])}" for name in names)
@@ -325,7 +353,7 @@ class RowExplanation:
         ]
         return (
             "<p>Nearest training rows for which the same model is used, by their standardized"
-            f" distance:</p>{html_table(rows)}"
+            f" distance{self._identical}:</p>{html_table(rows)}"
         )
 
     def _term(self, entry: Mapping[str, Any]) -> str:
@@ -403,8 +431,9 @@ class RowExplanation:
             "<p><b>Applicable models contradict each other.</b></p>" if self.contradicted else ""
         )
         label = "prediction" if self.link == "log" else self._score_name
+        meaning = "".join(f"<p>{escape(one)}</p>" for one in self._meaning)
         return (
-            f"<p>{escape(self._headline)}</p>{html_table(self._ranking())}{warning}"
+            f"<p>{escape(self._headline)}</p>{meaning}{html_table(self._ranking())}{warning}"
             f"{html_table([_without_scores(one) for one in self.models])}"
             f"<p>{escape(label[:1].upper() + label[1:])} {escape(number(self._shown(self.base)))}"
             f" at {escape(self.reference)}, and</p>{html_table(self._rows())}"

@@ -18,6 +18,7 @@ from ..tables import item, number
 __all__ = ["terms_of"]
 
 _FIRST = 12  # columns that are not folded
+_DIGITS = 3  # of a base rate, as in formulas
 
 
 def terms_of(view: View, i: int) -> dict[str, Any]:
@@ -42,16 +43,19 @@ def terms_of(view: View, i: int) -> dict[str, Any]:
         one["width"] = round(100 * one["size"] / most, 1)
         one["size"] = number(one["size"], 3)
     scores = list(model.classes) or [None]
+    shown = [one for one in groups if one["differs"]] if corrected else groups
     return {
         "intercept": [number(float(value)) for value in np.atleast_1d(model.intercept)],
         "intercept_scale": number(float(model.intercept_scale), 2),
         "scores": scores,
+        "base": None if model.reference is None else number(model.base, _DIGITS),
         "corrected": corrected,
         "has_values": any(
             one["curved"] or any(line["level"] for line in one["lines"]) for one in groups
         ),
-        "first": groups[:_FIRST],
-        "more": groups[_FIRST:],
+        "first": shown[:_FIRST],
+        "more": shown[_FIRST:],
+        "same": [one for one in groups if one not in shown],
         "left_out": len(mixture.inputs.groups) - len(groups),
     }
 
@@ -72,6 +76,7 @@ def _group(
     added = added[np.isfinite(added).all(axis=1)]
     size = float(np.abs(added - added.mean(axis=0)).mean(axis=0).max()) if len(added) else 0.0
     other = None if exterior is None else np.atleast_2d(exterior.coef)[:, group.columns]
+    factors = {} if model.reference is None else {row["column"]: row for row in model.factors()}
     lines = []
     if group.levels is not None:
         lines.append({"level": _told(group.levels[0]), "reference": True})
@@ -80,7 +85,7 @@ def _group(
             {
                 "level": _level(group, k),
                 "values": [number(float(value)) for value in coef[:, k]],
-                "factor": number(float(np.exp(min(coef[0, k], 700.0)))),
+                **_factor(factors.get(model.feature_names[j]), curved),
                 "everywhere": [] if other is None else [number(float(v)) for v in other[:, k]],
                 "scale": number(float(model.coef_scale[j]), 2),
             }
@@ -89,9 +94,27 @@ def _group(
         "name": group.name,
         "size": size,
         "curved": curved,
-        "differs": other is not None and not np.array_equal(other, coef),
+        "differs": other is not None
+        and (not np.array_equal(other, coef) or _bends_differ(model, exterior, group)),
         "lines": lines,
     }
+
+
+def _factor(row: dict[str, Any] | None, curved: bool) -> dict[str, str]:
+    """As formulas of rates have it: "x 1.3 per 10", and the number at which there is no factor."""
+    if row is None:
+        return {"factor": "" if curved else "x 1", "at": ""}
+    at = "" if row["reference"] is None else number(row["reference"])
+    return {"factor": row.get("text", ""), "at": at}
+
+
+def _bends_differ(model: LocalModel, exterior: LocalModel | None, group: Group) -> bool:
+    """Whether the curves of a column differ."""
+    own, other = (
+        [one.values for one in each.shapes if one.column == group.columns.start]
+        for each in (model, exterior or model)
+    )
+    return len(own) != len(other) or not all(map(np.array_equal, own, other))
 
 
 def _level(group: Group, k: int) -> str:

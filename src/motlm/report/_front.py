@@ -63,8 +63,8 @@ def front_of(
         _tolerance(view, explanation, card, wanted.tolerance),
         0 if certificate is None else certificate.seed or 0,
     )
-    quality = judge(case)
     rates = _certify_rates(case) if isinstance(mixture.target, Rate) else None
+    quality = judge(case, None if rates is None else rates.deviance)
     badge = _badge(case, explanation, quality, rates)
     told = replace(
         card,

@@ -76,17 +76,19 @@ class _Answers:
         return self.used
 
 
-def judge(case: Case) -> dict[str, Any]:
-    """Everything that the page shows of it."""
+def judge(case: Case, limit: float | None = None) -> dict[str, Any]:
+    """Everything that the page shows of it; `limit` is what a certificate of rates says of the
+    model's deviance, together with its other statements.
+    """
     every = _predictors(case)
     found = {name: _evaluate(case, one) for name, one in every.items()}
     own = found[_OWN]
     made: dict[str, Any] = {
-        "tiles": [(name, number(value)) for name, value in _tiles(own)],
+        "tiles": [(name, number(value)) for name, value in _tiles(own, case)],
         "names": list(found),
-        "measures": _measures(found),
+        "measures": _measures(found, case),
         "definitions": own.definitions,
-        "bars": _bars(case, every),
+        "bars": _bars(case, every, limit),
         "has_linear": case.reference is not None,
         "n_train": None if case.reference is None else case.reference.n_rows,
         "confusion": _confusion(own),
@@ -146,15 +148,18 @@ def _evaluate(case: Case, one: _Answers) -> Evaluation:
     return evaluate(one, case.X, case.y, exposure=case.exposure, **more)
 
 
-def _tiles(own: Evaluation) -> list[tuple[str, float | None]]:
-    return [(_named(name), value) for name, value in own.metrics.items() if name != "Brier score"]
+def _tiles(own: Evaluation, case: Case) -> list[tuple[str, float | None]]:
+    return [
+        (_named(name, case), value) for name, value in own.metrics.items() if name != "Brier score"
+    ]
 
 
-def _named(name: str) -> str:
-    return name[:1].upper() + name[1:]
+def _named(name: str, case: Case) -> str:
+    per = " per unit of exposure" if name == "mean deviance" and case.exposure is not None else ""
+    return name[:1].upper() + name[1:] + per
 
 
-def _measures(found: dict[str, Evaluation]) -> list[tuple[str, list[str]]]:
+def _measures(found: dict[str, Evaluation], case: Case) -> list[tuple[str, list[str]]]:
     """A line for each measure, a number for each predictor."""
     lines = []
     for name in found[_OWN].metrics:
@@ -162,19 +167,21 @@ def _measures(found: dict[str, Evaluation]) -> list[tuple[str, list[str]]]:
             "" if key.startswith("always") and name in _LOSSES_ONLY else number(one.metrics[name])
             for key, one in found.items()
         ]
-        lines.append((_named(name), values))
+        lines.append((_named(name, case), values))
     return lines
 
 
 # -- bars ------------------------------------------------------------------------------------------
 
 
-def _bars(case: Case, every: dict[str, _Answers]) -> dict[str, Any]:
+def _bars(case: Case, every: dict[str, _Answers], certified: float | None) -> dict[str, Any]:
     """What goes wrong with each predictor, as lengths, and a limit that holds with confidence where
     the model is certified.
     """
     shares = not isinstance(case.mixture.target, Rate)
     seen = {name: (_losses if shares else _deviances)(case, one) for name, one in every.items()}
+    if certified is not None:
+        seen[_OWN] = seen[_OWN][0], certified
     most = max(max(value, limit or 0.0) for value, limit in seen.values()) or 1.0
     lines = []
     for name, (value, limit) in seen.items():
@@ -191,7 +198,13 @@ def _bars(case: Case, every: dict[str, _Answers]) -> dict[str, Any]:
 def _measured(case: Case) -> str:
     target = case.mixture.target
     if isinstance(target, Rate):
-        return f"Mean deviance of a row, counted up to {_CLIP:g}"
+        text = f"Mean deviance of a row, counted up to {_CLIP:g} in each"
+        if case.exposure is None:
+            return f"{text}, as the certificate has it; above it is counted in full"
+        return (
+            f"{text} and including its exposure, as the certificate has it; above it is per unit of"
+            " exposure, and counted in full"
+        )
     if target.classes is None:
         return f"Share of predictions that are off by more than {number(case.tolerance)}"
     return "Share of wrong answers"
