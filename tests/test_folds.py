@@ -169,3 +169,11 @@ def test_scores_of_rates_are_in_the_units_of_their_deviance() -> None:
     model = LocalMixtureRegressor(0, loss="poisson", random_state=0).fit(X, y)
     deviance = mean_poisson_deviance(y, model.predict(X))
     assert 0.95 * deviance < -model.cv_score_ < 1.15 * deviance
+
+
+@pytest.mark.parametrize("groups", [[0.0, float("nan"), 1.0, 1.0], ["a", None, "b", "b"]])
+def test_rows_without_a_group_are_refused(groups: list[object]) -> None:
+    with pytest.raises(InputError, match="groups has no value for 1 of 4 rows"):
+        LocalMixtureRegressor(**QUICK).fit(
+            [[0.0], [1.0], [2.0], [3.0]], [0, 1, 2, 4], groups=groups
+        )

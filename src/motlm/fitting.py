@@ -21,7 +21,13 @@ from ._renamed import user_level
 from ._typing import AnyArray, Array, Booleans
 from .bends import find_bends
 from .calibration import calibrate
-from .checks import Settings, check_units, check_weights, class_weights
+from .checks import (
+    Settings,
+    check_units,
+    check_weights,
+    class_weights,
+    refuse_missing_groups,
+)
 from .combinations import COMBINATIONS
 from .errors import (
     EmptyLocalityWarning,
@@ -495,6 +501,7 @@ def _read(
     target = kind.target(y[counted])
     groups = None
     if sample.groups is not None:
+        refuse_missing_groups(sample.groups)
         try:
             every = column_or_1d(sample.groups)
         except ValueError as error:
