@@ -10,7 +10,7 @@ import pytest
 
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.datasets import make_clf_case2
-from motlm.errors import InputError
+from motlm.errors import IdleLocalityWarning, InputError
 
 BOTH = pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
 QUICK = {
@@ -30,6 +30,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 def fit(Estimator, X, y, sample_weight=None, **parameters):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="no training row belongs")
+        warnings.simplefilter("ignore", IdleLocalityWarning)
         return Estimator(**(QUICK | parameters)).fit(X, y, sample_weight=sample_weight)
 
 

@@ -1073,7 +1073,8 @@ def test_explain(folder: Path, tmp_path: Path) -> None:
         *("explain", folder / "m.json", folder / "data.csv", "--row", row),
         *("--nearest", tmp_path / "copy.csv", "--neighbors", 2),
     ).output
-    assert f"row {row} (c{row}), at a distance of 0: " in near
+    assert f"(row {row}, which has the same values, is left out):" in near
+    assert "at a distance of 0: " not in near
     assert "itself is left out" not in near
     assert (
         "0 rows have 'client' = 'x'"
