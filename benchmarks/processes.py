@@ -41,14 +41,15 @@ class Worker:
     def __exit__(self, *reason: object) -> None:
         if self.process is None:
             return
-        self.process.stdin.close()
+        process, self.process = self.process, None
+        with suppress(BrokenPipeError):  # it has ended before it was told to
+            process.stdin.close()
         try:
-            self.process.wait(timeout=10)
+            process.wait(timeout=10)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
-        self.process = None
+            process.kill()
+            process.wait()
+        process.stdout.close()
 
     def begin(self) -> None:
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

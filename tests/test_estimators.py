@@ -468,6 +468,7 @@ def test_metrics_with_scales_of_their_own_keep_them() -> None:
         )
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 def test_array_priors_and_dropped_localities(rng: np.random.Generator) -> None:
     X = rng.normal(size=(100, 2))
     y = X @ [1.0, 2.0]
@@ -547,6 +548,7 @@ def test_a_prior_of_the_users_own() -> None:
     assert all(locality.radius == pytest.approx(0.5, abs=0.05) for locality in narrow.localities_)
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 def test_a_locality_without_rows_is_dropped_and_said(rng: np.random.Generator) -> None:
     X = rng.normal(size=(200, 2))
     y = np.where(X[:, 0] > 0, 1, 0)

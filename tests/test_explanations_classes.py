@@ -20,6 +20,7 @@ from motlm import LocalMixtureClassifier
 from motlm.explanations import counterfactual, explain_global, explain_local
 from motlm.explanations._wedge import Wedge, project
 
+pytestmark = pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 QUICK = {"local_models": "linear", "inverse_temperature": 8.0, "n_starts": 1, "random_state": 0}
 
 
@@ -146,7 +147,8 @@ def test_each_row_has_all_classes(fitted) -> None:
         assert row.contradicted == (len(answers) > 1)
         for one in row.models:
             assert one["score"] == one["scores"][one["answer"]] == max(one["scores"].values())
-        assert row.neighbors[0]["distance"] == pytest.approx(0, abs=1e-6)
+        assert row.identical is not None
+        assert row.values == dict(zip(row.values, X[row.identical], strict=True))
         seen.add(row.model_used)
     assert len(seen) > 1
 

@@ -175,7 +175,7 @@ def test_too_many_labels_for_a_database() -> None:
 
 
 def test_a_name_that_sql_does_not_have() -> None:
-    frame = pd.DataFrame({"a\0b": np.arange(50.0)})
+    frame = pd.DataFrame({"a\0b": np.arange(50.0) / 2})
     model = LocalMixtureRegressor(0, **QUICK).fit(frame, np.arange(50.0))
     with pytest.raises(ExportError, match="cannot be named in SQL"):
         model.to_sql()

@@ -100,6 +100,7 @@ def test_categories_are_encoded_inside(kind: str) -> None:
     np.testing.assert_allclose(same.predict(by_hand), model.predict(table), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 def test_points_of_interest_in_raw_columns() -> None:
     frame, y = clients()
     typical = pd.DataFrame(

@@ -612,6 +612,7 @@ def test_texts_are_counted_across_parts() -> None:
         assert (extent.depth, extent.texts, extent.longest_text) == (2, 1, 1_500_001)
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 @pytest.mark.parametrize(
     ("columns", "options"),
     [
@@ -666,6 +667,7 @@ def test_bounds_that_are_saved_are_finite() -> None:
     assert np.isfinite(catoni_bound(-1e-17, 1e29, 100, 1))
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 def test_a_fit_that_could_not_be_saved_is_refused() -> None:
     X, y = make_reg_case2(60, random_state=0)
     model = LocalMixtureRegressor(1, inverse_temperature=1e-29, n_starts=1, random_state=0)

@@ -24,6 +24,7 @@ MEASURED = {
     "amounts": RNG.lognormal(8, 1, ALL).round(),
     "wide amounts": RNG.integers(0, 10**6, ALL),
     "all different amounts": RNG.choice(10**7, ALL, replace=False),
+    "days of every year, as often each": np.arange(ALL) % 100,
     "incomes": 1000 * RNG.integers(10, 90, ALL),
     "sorted amounts": np.sort(RNG.integers(0, 10**6, ALL)),
     "not whole": np.sort(RNG.normal(size=ALL)),

@@ -759,6 +759,7 @@ def test_corrections_change_the_weights_that_they_may(Estimator, features) -> No
         assert q.pooled == (kind != "none")
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 def test_paper_is_the_papers_setting() -> None:
     table, score, high = policies()
     for Estimator in KINDS:

@@ -126,7 +126,8 @@ def test_a_file_keeps_what_recognizes_them(tmp_path: Path) -> None:
 
 def test_rows_of_validation_and_of_a_warm_start_are_recognized() -> None:
     X, y = noise(300, 5)
-    model = LocalMixtureClassifier(1, warm_start=True, inverse_temperature=4.0, **QUICK)
+    options = QUICK | {"max_iter": 1000}
+    model = LocalMixtureClassifier(1, warm_start=True, inverse_temperature=4.0, **options)
     model.fit(X[:100], y[:100]).fit(X[100:200], y[100:200], X_val=X[200:], y_val=y[200:])
     for part in (slice(0, 100), slice(100, 200), slice(200, 300)):
         with pytest.raises(TrainingRowsError, match="near-copies"):

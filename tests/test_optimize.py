@@ -210,6 +210,7 @@ def test_held_out_rows() -> None:
     assert held_out(np.array([1.0]), 0.25, stratify=False) is None
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 @pytest.mark.parametrize("seed", [4, 5])
 def test_a_search_that_finds_no_step_ends(seed: int) -> None:
     """A line search that took all evaluations of a step began again, for ever."""

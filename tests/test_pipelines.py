@@ -32,7 +32,7 @@ from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.errors import ModelFileError, UnknownCategoryError
 from motlm.explanations import counterfactual, explain_global, explain_local, importance
 from motlm.files import checksum
-from motlm.pipelines import subject_of
+from motlm.pipelines import _count_outputs, _places, subject_of
 from motlm.report import render
 
 QUICK = {
@@ -721,3 +721,47 @@ def test_commands_say_that_a_file_holds_a_pipeline(tmp_path: Path) -> None:
     result = CliRunner().invoke(command_line, arguments)
     assert result.exit_code == 2
     assert "holds a pipeline of scikit-learn" in result.output
+
+
+@pytest.mark.parametrize(
+    "selected",
+    [
+        "age",
+        0,
+        -1,
+        ["debt", "age"],
+        [2, -4],
+        slice("income", "debt"),
+        slice(None, "region"),
+        slice("region", None),
+        slice(1, -1),
+        [True, False, False, True],
+        np.array([1, 3]),
+        pd.Index(["income", "region"]),
+        [],
+        lambda X: list(X.columns[1:]),
+    ],
+    ids=lambda one: "a function" if callable(one) else str(one),
+)
+def test_places_of_selected_columns(selected: Any) -> None:
+    """As the step takes them, however they are selected."""
+    frame, _ = table(20)
+    one: Any = "passthrough"
+    if isinstance(selected, (str, int)):  # the step is given a column, not a table
+        one = FunctionTransformer(lambda column: np.asarray(column)[:, None])
+    step = ColumnTransformer([("own", one, selected)], remainder="drop").fit(frame)
+    [(_, _, kept), *_] = step.transformers_
+    places = _places(kept, list(frame.columns))
+    np.testing.assert_array_equal(step.transform(frame), frame.iloc[:, places].to_numpy())
+
+
+@pytest.mark.parametrize("drop", [None, "first", "if_binary"])
+@pytest.mark.parametrize("rare", [{"min_frequency": 3}, {"max_categories": 2}])
+def test_indicators_are_counted(drop: Any, rare: dict[str, int]) -> None:
+    frame = pd.DataFrame(
+        {"kind": list("aaaaabbbbccd"), "two": list("xy" * 6), "many": list("ppqqrrrrrrrr")}
+    )
+    step = OneHotEncoder(drop=drop, sparse_output=False, **rare).fit(frame)
+    counts = [_count_outputs(step, k) for k in range(3)]
+    names = [str(name).split("_")[0] for name in step.get_feature_names_out()]
+    assert counts == [names.count(name) for name in frame]

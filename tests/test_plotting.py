@@ -35,6 +35,7 @@ from motlm.plotting import (
 from motlm.plotting._style import label_colors, label_markers
 
 matplotlib.use("Agg")
+pytestmark = pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 QUICK = {"local_models": "linear", "inverse_temperature": 2.0, "n_starts": 1, "random_state": 0}
 
 
@@ -258,6 +259,7 @@ def test_strips(corner) -> None:
         StripsDisplay.from_estimator(fitted, X[:0])
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 def test_strips_of_categories_and_metrics(corner) -> None:
     X, y, _ = corner
     y = np.where(X["fuel"] == "gas", X["bonus"], -X["bonus"])

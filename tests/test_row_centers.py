@@ -92,6 +92,7 @@ def rows_of(model: Any) -> list[int]:
 # -- Gower's distance ------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 def test_gower_is_the_mean_over_columns(mixed) -> None:
     X, y = mixed
     points = X.iloc[[0, 1, 2, 3, 4, 5]]

@@ -116,6 +116,7 @@ def test_of_several_classes_and_of_rates() -> None:
     assert counted(rates.fit(X, np.clip(np.round(y + 3), 0, None))) == [{"a", "b"}]
 
 
+@pytest.mark.filterwarnings("ignore::motlm.errors.IdleLocalityWarning")
 def test_with_given_points_and_categories(tmp_path: Any) -> None:
     X, y = sparse()
     X = X.assign(kind=np.resize(["x", "y", "z"], len(X)))

@@ -170,12 +170,12 @@ def fit_reference(
         balance = compute_sample_weight(class_weight, y)
         used = balance if weight is None else weight * balance
     given = {} if used is None else {f"{model.steps[-1][0]}__sample_weight": used}
-    units, scaler, last = (step for _, step in model.fit(encoded, codes, **given).steps)
+    *scalers, last = (step for _, step in model.fit(encoded, codes, **given).steps)
+    coef, intercept = np.atleast_2d(last.coef_), np.atleast_1d(last.intercept_)
     with np.errstate(all="ignore"):
-        coef = np.atleast_2d(last.coef_) / scaler.scale_ / units.units_
-        intercept = np.atleast_1d(last.intercept_) - np.atleast_2d(last.coef_) @ (
-            scaler.mean_ / scaler.scale_
-        )
+        for one in reversed(scalers):  # (x - mean_) / scale_
+            coef = coef / one.scale_
+            intercept = intercept - coef @ one.mean_
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         return None
     if labels is None:

@@ -16,6 +16,7 @@ __all__ = [
     "ExportError",
     "FewRowsWarning",
     "IdentifierWarning",
+    "IdleLocalityWarning",
     "InputError",
     "InputTypeError",
     "LookAlikeWarning",

@@ -145,9 +145,11 @@ _LONG = 1e7  # the least number of eight digits
 def is_identifier(column: Any) -> bool:
     """Whether whole numbers look like numbers of rows or codes, and not like a measurement.
 
-    They are more different than independent draws would be: of m draws from R numbers at least
-    m (m - 1) / 2R pairs are equal on average, whatever the distribution. Or they are all different
-    and long, with the same number of digits, as account numbers are.
+    Most rows have a number of their own, and the numbers are more different than independent draws
+    would be: of m draws from R numbers at least m (m - 1) / 2R pairs are equal on average, whatever
+    the distribution. (Of numbers that repeat, such as the hours of each day, equal counts are a
+    matter of design.) Or they are all different and long, with the same number of digits, as
+    account numbers are.
 
     Examples
     --------
@@ -159,8 +161,10 @@ def is_identifier(column: Any) -> bool:
     values = np.asarray(column, dtype=float)
     if not np.array_equal(values, np.rint(values)) or len(values) < _FEW:
         return False
-    counts = np.unique(values, return_counts=True)[1].astype(float)
-    equal, m = float((counts * (counts - 1.0)).sum() / 2.0), len(values)
+    counts, m = np.unique(values, return_counts=True)[1].astype(float), len(values)
+    if 2 * len(counts) <= m:
+        return False
+    equal = float((counts * (counts - 1.0)).sum() / 2.0)
     expected = m * (m - 1.0) / 2.0 / float(np.ptp(values) + 1.0)
     if poisson.cdf(equal, expected) < _CHANCE:
         return True

@@ -49,7 +49,7 @@ def save(model: Any, path: Any, *, overwrite: bool = True) -> Any:
     >>> import motlm
     >>> from motlm.datasets import make_reg_case1
     >>> X, y = make_reg_case1(100, random_state=0)
-    >>> mixture = motlm.LocalMixtureRegressor(points_of_interest=[[0.0]], random_state=0)
+    >>> mixture = motlm.LocalMixtureRegressor(0, random_state=0)
     >>> model = make_pipeline(StandardScaler(), mixture).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     again = motlm.load(motlm.save(model, Path(folder) / "model.json"))

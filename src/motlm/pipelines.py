@@ -10,6 +10,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -930,10 +932,9 @@ def _imputed(step: Any, columns: Sequence[Made]) -> list[Made] | None:
 
 def _one_hot(step: Any, columns: Sequence[Made]) -> list[Made] | None:
     found, kind = [], type(step).__name__
-    if getattr(step, "_infrequent_enabled", False):  # one indicator for several levels
+    if step.min_frequency is not None or step.max_categories is not None:
         names = step.get_feature_names_out()
-        counts = step._n_features_outs
-        ends = np.cumsum([0, *counts])
+        ends = np.cumsum([0, *map(partial(_count_outputs, step), range(len(columns)))])
         for one, begin, end, known in zip(
             columns, ends[:-1], ends[1:], _known_names(step), strict=True
         ):
@@ -951,6 +952,13 @@ def _one_hot(step: Any, columns: Sequence[Made]) -> list[Made] | None:
                 made = replace(one, name=name).then("is", level)
                 found.append(made if plain else Made(name, one.source, None, kind, one.origins))
     return found
+
+
+def _count_outputs(step: Any, k: int) -> int:
+    """Indicators of a column: one for all its rare levels, none for a level that is dropped."""
+    rare = step.infrequent_categories_[k]
+    count = len(step.categories_[k]) - (0 if rare is None else len(rare) - 1)
+    return count - (step.drop_idx_ is not None and step.drop_idx_[k] is not None)
 
 
 def _known_names(step: Any) -> list[str]:
@@ -996,12 +1004,32 @@ def _by_columns(step: Any, columns: Sequence[Made]) -> list[Made] | None:
 
 def _parts(step: Any, columns: Sequence[Made]) -> list[tuple[str, Any, list[Made]]]:
     """The steps of a ColumnTransformer, and the columns that each takes."""
-    places = step._transformer_to_input_indices  # however they were selected
+    names = _known_names(step)
     return [
-        (name, one, [columns[int(j)] for j in places[name]])
-        for name, one, _ in step.transformers_
-        if name in places
+        (name, one, [columns[j] for j in _places(selected, names)])
+        for name, one, selected in step.transformers_
     ]
+
+
+def _places(selected: Any, names: list[str]) -> list[int]:
+    """Of columns that a ColumnTransformer selects: by name or number, one, a list or a slice, or a
+    mask.
+    """
+    every = range(len(names))
+    if isinstance(selected, slice):
+        start, stop = (
+            names.index(one) if isinstance(one, str) else one
+            for one in (selected.start, selected.stop)
+        )
+        if isinstance(selected.stop, str):  # the last is among them
+            stop += 1
+        return list(every[start:stop])
+    if isinstance(selected, (str, Integral)):
+        selected = [selected]
+    given = np.asarray(selected)
+    if given.dtype == bool:
+        return [int(j) for j in np.flatnonzero(given)]
+    return [names.index(one) if isinstance(one, str) else every[int(one)] for one in given.tolist()]
 
 
 _KNOWN: dict[str, Callable[[Any, Sequence[Made]], list[Made] | None]] = {

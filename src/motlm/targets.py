@@ -183,7 +183,9 @@ class Target(Protocol):
         """The loss of a certificate: to be wrong, or off by more than a tolerance."""
 
     def simple_model(self) -> Any:
-        """One linear model of scikit-learn's, to compare with."""
+        """One linear model of scikit-learn's, to compare with: a pipeline of steps that shift by
+        mean_ and divide by scale_, and the model.
+        """
 
     def content(self) -> dict[str, Any]:
         """All that answers depend on, as plain values."""
@@ -911,11 +913,12 @@ class _InUnits(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Columns in units of powers of two, which changes no digit: squares do not overflow."""
 
     def fit(self, X: Array, y: Any = None) -> _InUnits:
-        self.units_ = np.array([power_of_two(column) for column in np.asarray(X, dtype=float).T])
+        self.scale_ = np.array([power_of_two(column) for column in np.asarray(X, dtype=float).T])
+        self.mean_ = np.zeros(len(self.scale_))  # as of a StandardScaler
         return self
 
     def transform(self, X: Array) -> Array:
-        return np.asarray(X / self.units_, dtype=float)
+        return np.asarray(X / self.scale_, dtype=float)
 
 
 def _root_mean_square(values: Array, weight: Array | None = None) -> float:

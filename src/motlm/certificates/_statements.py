@@ -265,8 +265,9 @@ class Certificate:
     >>> from motlm.datasets import make_twonorm
     >>> X, y = make_twonorm(400, random_state=0)
     >>> model, certificate = certify(LogisticRegression(), X, y)
-    >>> certificate.validity
-    'All 2 statements hold together with 95 % confidence.'
+    >>> print(certificate.validity)
+    All 2 statements hold together with 95 % confidence. So each by itself has the higher
+    confidence that it names, and a limit for one statement alone, at 95 %, would be smaller.
     >>> [statement.name for statement in certificate], certificate["hold-out"].n_rows
     (['hold-out', 'gain'], 120)
     >>> Certificate.from_dict(certificate.to_dict()) == certificate

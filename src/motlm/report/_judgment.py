@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import AnyArray, Array
 from ..bounds import betting, clopper_pearson
 from ..cards import LinearReference
-from ..certificates import ratio_interval, round_number, round_share
+from ..certificates import ratio_interval, round_number, round_seen, round_share
 from ..evaluation import Evaluation, evaluate
 from ..mixture import Mixture, View
 from ..rows import group_equally
@@ -128,19 +128,18 @@ def _predictors(case: Case) -> dict[str, _Answers]:
 
 
 def _usual(case: Case) -> tuple[Any, str]:
-    """The constant answer, and what it is called."""
+    """The constant answer, and what it is called; of labels the most frequent one of these rows, as
+    in certificates: no constant answer is better here.
+    """
     target, reference = case.mixture.target, case.reference
-    known = target.usual(case.mixture.provenance.fingerprint.target_mean)
-    if target.classes is None:
-        if isinstance(target, Rate):
-            return target.mean, "the mean rate"
-        return (known if reference is None else reference.usual), "the mean"
-    if reference is not None:
-        known = target.classes[int(reference.usual)]
-    if known is None:  # several labels, of a model that does not keep which was most frequent
+    if target.classes is not None:
         labels, counts = np.unique(case.y, return_counts=True)
-        known = labels[counts.argmax()]
-    return known, f"always “{known}”"
+        most = labels[counts.argmax()]
+        return most, f"always “{most}”"
+    if isinstance(target, Rate):
+        return target.mean, "the mean rate"
+    known = target.usual(case.mixture.provenance.fingerprint.target_mean)
+    return (known if reference is None else reference.usual), "the mean"
 
 
 def _evaluate(case: Case, one: _Answers) -> Evaluation:
@@ -186,7 +185,7 @@ def _bars(case: Case, every: dict[str, _Answers], certified: float | None) -> di
     lines = []
     for name, (value, limit) in seen.items():
         line = {"name": name, "own": name == _OWN, "value": value, "limit": limit}
-        text = round_share(value, name == _OWN) if shares else number(value)  # as certificates do
+        text = round_seen(value) if shares else number(value)  # as certificates do
         line |= {"width": round(100 * value / most, 2), "text": text}
         if limit is not None:
             text = round_share(limit, True) if shares else round_number(limit, True, 4)
