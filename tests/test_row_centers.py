@@ -465,7 +465,7 @@ def test_scores_are_not_much_below_those_of_free_centers(metric: str, shared_dat
     for X, y, Estimator in (
         (*load_diabetes(return_X_y=True), LocalMixtureRegressor),
         (*load_breast_cancer(return_X_y=True), LocalMixtureClassifier),
-        (keel.data[:1500], keel.target[:1500], LocalMixtureClassifier),
+        (keel.data[:900], keel.target[:900], LocalMixtureClassifier),
     ):
         X, X_test, y, y_test = train_test_split(X, y, random_state=0)
         free, rows = (
@@ -474,7 +474,8 @@ def test_scores_are_not_much_below_those_of_free_centers(metric: str, shared_dat
         )
         slack = 0.05 if Estimator is LocalMixtureClassifier else 0.08  # R2 of a hundred rows
         assert rows.score(X_test, y_test) > free.score(X_test, y_test) - slack
-        if Estimator is LocalMixtureClassifier and metric == "euclidean":
+        # breast cancer has no localities, and the log loss of two that are asked for is anything
+        if X.shape[1] == 2 and metric == "euclidean":
             losses = [log_loss(y_test, one.predict_proba(X_test)) for one in (free, rows)]
             assert losses[1] < losses[0] + 0.06
 

@@ -24,7 +24,7 @@ from .trials import Broken, Finding, Kind, Result, reduce, try_case
 ROOT = Path(__file__).parents[2]
 SEED = 15
 SHORT = {
-    "files": 400,
+    "files": 150,
     "keel": 1000,
     "cli": 80,
     "fits": 60,
