@@ -205,7 +205,7 @@ def test_answers_say_which_rows_were_searched(fitted) -> None:
 
 def test_whole_numbers_have_all_their_digits() -> None:
     texts = [number(one) for one in (153535.0, -2.0, 0.0, -0.0, 1e14, 12345.6, 1e15, 0.00012345)]
-    assert texts == ["153535", "-2", "0", "0", "1" + 14 * "0", "1.235e+04", "1e+15", "0.0001234"]
+    assert texts == ["153535", "-2", "0", "0", "1" + 14 * "0", "12350", "1e+15", "0.0001234"]
     frame = table().assign(income=153535)
     frame.loc[::2, "income"] = 253535.0
     model = LocalMixtureRegressor(0, local_models="linear", **QUICK).fit(frame, score_of(frame))

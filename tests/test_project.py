@@ -44,6 +44,7 @@ LINE = [
     "posterior",
     "rows",
     "sketches",
+    "repeats",
     "fingerprints",
     "frames",
     "missing",

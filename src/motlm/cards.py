@@ -160,6 +160,8 @@ def fit_reference(
     -------
     LinearReference or None
     """
+    if not encoded.shape[1]:
+        return None
     labels = target.classes
     codes = np.asarray(y, dtype=float) if labels is None else np.searchsorted(labels, y)
     if labels is not None and len(np.unique(codes)) < 2:

@@ -12,10 +12,11 @@ import numpy as np
 from scipy.special import gammaincinv
 from scipy.stats import binom
 
-from ._typing import AnyArray, Array, Booleans
+from ._typing import AnyArray, Array, Booleans, Integers
+from .repeats import group_equal
 from .sketches import Sketch, hash_column
 
-__all__ = ["Fingerprint", "describe_found", "five_digits", "row_keys"]
+__all__ = ["Fingerprint", "describe_found", "five_digits", "one_of_equal", "row_keys"]
 
 SIZE = 4096  # hashes that are kept; of more rows those with the smallest ones, a random sample
 SKETCHES = 4  # tables of which near-copies are recognized: the last ones that were joined
@@ -52,7 +53,7 @@ class Fingerprint:
     keys: AnyArray  # sorted; the smallest ones, if there are more than SIZE distinct rows
     n_rows: int
     n_distinct: int
-    pairs: float  # of rows that are equal
+    pairs: float  # of rows that are equal; 0 where they are more than chance explains
     target_mean: float
     target_scale: float
     sketches: tuple[Sketch, ...] = ()  # none in files of before schema 4
@@ -65,7 +66,7 @@ class Fingerprint:
             keys[:SIZE],
             len(target),
             len(keys),
-            _count_pairs(counts),
+            0.0 if _has_copies(X, target, len(keys)) else _count_pairs(counts),
             float(np.mean(target)),
             float(np.std(target)),
             (Sketch.of(X, target, every),),
@@ -106,11 +107,13 @@ class Fingerprint:
 
         A fresh row equals one of n rows with probability n sum_c p_c q_c at most, and that is at
         most n sqrt(sum_c p_c^2 sum_c q_c^2), whose sums are how often two rows of one table are
-        equal. Where no two are, it may still happen, unless the columns have too many digits.
+        equal. Where no two are, it may still happen, unless the columns have too many digits. Rows
+        that are equal more often than chance explains are copies, which say nothing of that.
         """
-        pairs = _count_pairs(np.unique(keys, return_counts=True)[1])
         if n_checkable == 0:
             return 0
+        counts = np.unique(keys, return_counts=True)[1]
+        pairs = 0.0 if _has_copies(X, target, len(counts)) else _count_pairs(counts)
         if pairs == self.pairs == 0.0 and self.n_rows * _expect_equal(X, target) < _RARE:
             return 0
         rates = _equal_rate(self.pairs, self.n_rows) * _equal_rate(pairs, len(X))
@@ -164,6 +167,23 @@ def describe_found(found: int, n_rows: int, n_checkable: int) -> str:
     share = 100.0 * found / n_checkable
     words = f"about {share:.0f} %" if share >= 1.0 else "less than 1 %"
     return f"{words} of the {n_rows} rows ({found} of the {n_checkable} that can be looked for)"
+
+
+def one_of_equal(X: Array, target: Array) -> Booleans:
+    """The first row of each case: all rows, but for copies where chance does not explain them."""
+    groups = group_equal(_codes(X, target))
+    first = np.zeros(len(groups), dtype=bool)
+    first[np.unique(groups, return_index=True)[1]] = True
+    return first
+
+
+def _codes(X: Array, target: Array) -> list[Integers]:
+    columns = [*np.asarray(X).T, np.asarray(target)]
+    return [np.unique(five_digits(one), return_inverse=True)[1] for one in columns]
+
+
+def _has_copies(X: Array, target: Array, n_distinct: int) -> bool:
+    return n_distinct < len(X) and not one_of_equal(X, target).all()
 
 
 def _count_pairs(counts: AnyArray) -> float:

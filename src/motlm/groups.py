@@ -156,7 +156,7 @@ class GroupEvaluation:
         words = [
             f"In brackets: {self.confidence:.0%} intervals, of each group by itself.",
             "Intervals of the largest gaps hold for all pairs of groups of a column together, one"
-            f" measure at a time; of groups of fewer than {_FEWEST} rows no gaps are told.",
+            f" measure at a time; measures of fewer than {_FEWEST} rows of a group are in none.",
         ]
         if self.positive is not None:
             words.append(f"Positive, or selected where it is predicted: {self.positive}.")

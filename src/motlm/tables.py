@@ -136,8 +136,10 @@ def number(value: Any, digits: int = 4) -> str:
     if isinstance(value, (float, np.floating)):
         if not np.isfinite(value):
             return ""
-        whole = float(value).is_integer() and abs(float(value)) < _WHOLE
-        return f"{value + 0.0:.0f}" if whole else f"{value + 0.0:.{digits}g}"  # 0 for -0
+        if float(value).is_integer() and abs(float(value)) < _WHOLE:
+            return f"{value + 0.0:.0f}"  # 0 for -0
+        text = f"{value + 0.0:.{digits}g}"
+        return f"{float(text):.0f}" if "e+" in text and abs(float(value)) < _WHOLE else text
     return "" if value is None else str(value)
 
 

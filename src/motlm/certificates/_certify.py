@@ -279,7 +279,7 @@ def _observe(
     notes += _note_copies((training.encoded, training.codes), (encoded, codes))
     unlabeled, more_notes = observe_unlabeled(subject, X_unlabeled, training.encoded, encoded)
     rivals: tuple[Rival, ...] = ()
-    if subject.classification:
+    if subject.classification and encoded.shape[1]:
         whole = mixture.inputs.fill_in
         simple = mixture.target.simple_model().fit(whole(training.encoded), y0)
         rivals = (Rival("one linear model for all rows", simple.predict(whole(encoded))),)

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.stats import poisson
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
-from .._typing import AnyArray, Integers
+from .._typing import Integers
 from ..checks import refuse_missing_groups
 from ..errors import CertificateError, InputError
 from ..fingerprints import five_digits
 from ..frames import columns_of, from_arrow, is_frame
+from ..repeats import add_marks, group_equal, in_order, marks_of
 from ._copies import as_array, as_numbers
 
 __all__ = [
@@ -34,10 +34,6 @@ __all__ = [
     "group_equal_rows",
     "one_of_each",
 ]
-
-_CHANCE = 1e-2  # probability of taking equal rows for copies where chance explains them
-_MANY = 10  # copies of each row, on average, in a table of a few kinds of cases
-_MARGIN = 2.0  # by which columns may depend on each other more than is assumed
 
 
 def group_equal_rows(X: Any, *targets: Any) -> Integers:
@@ -75,32 +71,15 @@ def group_equal_rows(X: Any, *targets: Any) -> Integers:
     >>> len(np.unique(group_equal_rows(coins[:, :2], coins[:, 2])))
     1000
     """
-    codes = [_codes(one) for one in (*_columns(X), *targets)]
-    marks = _marks(codes)
-    every, n_rows = _add(marks), len(codes[0])
-    equal, common = _pairs(every), _MANY * len(np.unique(every)) <= n_rows
-    if not equal or common or equal <= _explained(every, marks, codes):
-        return np.arange(n_rows)
-    return _in_order(every)
+    return group_equal([_codes(one) for one in (*_columns(X), *targets)])
 
 
 def are_copies(groups: Integers, X: Any, *targets: Any) -> bool:
     """Whether all rows of each group are equal: those a fit merges by itself."""
-    every = _add(_marks([_codes(one) for one in (*_columns(X), *targets)]))
+    every = add_marks(marks_of([_codes(one) for one in (*_columns(X), *targets)]))
     return len(np.unique(np.column_stack([groups.astype(np.uint64), every]), axis=0)) == (
         count_groups(groups)
     )
-
-
-def _marks(codes: list[Integers]) -> list[AnyArray]:
-    """Of each column a random number for each value."""
-    rng = np.random.default_rng(0)
-    return [rng.integers(2**64, size=len(one), dtype=np.uint64)[one] for one in codes]
-
-
-def _add(marks: list[AnyArray]) -> AnyArray:
-    """The hash of each row, from which the mark of a column can be subtracted."""
-    return np.asarray(np.sum(marks, axis=0, dtype=np.uint64))
 
 
 def _columns(X: Any) -> list[Any]:
@@ -128,32 +107,6 @@ def _codes(column: Any) -> Integers:
     return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
 
 
-def _pairs(keys: AnyArray) -> float:
-    """Of equal keys."""
-    counts = np.unique(keys, return_counts=True)[1].astype(float)
-    return float((counts * (counts - 1.0)).sum() / 2.0)
-
-
-def _explained(every: AnyArray, marks: list[AnyArray], codes: list[Integers]) -> float:
-    """The number of pairs of equal rows that chance may give."""
-    n_rows, equal = len(every), _pairs(every)
-    possible, most = n_rows * (n_rows - 1.0) / 2.0, 0.0
-    for mark, code in zip(marks, codes, strict=True):
-        agreeing = _pairs(code)
-        rate = np.sqrt(agreeing / possible)
-        if 2 * len(np.unique(code)) > n_rows:  # mostly different values: by copies alone, perhaps
-            rate = (agreeing - equal + 1.0) / possible
-        if rate < 1.0:
-            most = max(most, (_pairs(every - mark) - equal) * rate / (1.0 - rate))
-    return float(poisson.isf(_CHANCE, _MARGIN * most)) if most > 0 else 0.0
-
-
-def _in_order(values: AnyArray) -> Integers:
-    """Equal values as one number, from 0, in order of appearance."""
-    _, first, where = np.unique(values, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[where.ravel()])
-
-
 def check_groups(groups: Any, n_rows: int) -> Integers:
     """Groups that were given, as numbers from 0 in order of appearance."""
     refuse_missing_groups(groups)
@@ -164,7 +117,7 @@ def check_groups(groups: Any, n_rows: int) -> Integers:
     if len(given) != n_rows:
         raise InputError(f"groups has {len(given)} values, but there are {n_rows} rows.")
     try:
-        return _in_order(given)
+        return in_order(given)
     except TypeError:  # which NumPy raises where values cannot be sorted
         kinds = sorted({type(one).__name__ for one in given.tolist()})
         raise InputError(

@@ -33,6 +33,7 @@ from ..checks import check_exposure
 from ..errors import CertificateError, InputError, InputTypeError
 from ..frames import from_arrow
 from ..mixture import Mixture, mixture_of
+from ..tables import number
 from ..targets import Rate
 from ._certify import DEFAULT_SEALED
 from ._groups import (
@@ -50,6 +51,8 @@ from ._words import round_interval, round_number
 __all__ = ["RateCertificate", "RateStatement", "audit_rates", "certify_rates", "ratio_interval"]
 
 _LARGEST, _CLIP = 4.0, 12.0  # claims and deviance of a row that are counted
+_TIMES = 10.0  # of the mean of a row, that are counted where claims are many
+_DEVIATIONS = 6.0  # from the mean of a row, up to which amounts are counted
 _SHARE = 0.6  # of delta, for actual over expected; the rest is for deviances
 _STEPS = 60  # of halving, for the ends of an interval
 _WIDEST = 1e4  # actual over expected beyond which an interval has no end
@@ -67,13 +70,15 @@ class RateStatement:
     exposure, actual, expected : float
         Sums over the rows.
     poisson : tuple of float or None
-        The interval if claims are Poisson; None for other losses.
+        The interval if claims are Poisson; None for amounts and other losses.
     free : tuple of float
         The interval that does not assume it; of claims counted up to `largest` in each row.
     dispersion : float or None
         Pearson's estimate of the variance of claims in units of their mean.
     delta : float
         The probability with which either interval may fail.
+    largest : float or None
+        Up to which the amount of a row is counted; None for numbers of claims.
 
     Examples
     --------
@@ -93,6 +98,7 @@ class RateStatement:
     free: tuple[float, float]
     dispersion: float | None
     delta: float
+    largest: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -107,7 +113,12 @@ class RateStatement:
         )
         if self.poisson is not None:
             text += f" If claims are Poisson: {round_interval(*self.poisson)}."
-        text += f" Without that assumption: {round_interval(*self.free)}."
+            text += f" Without that assumption: {round_interval(*self.free)}."
+        else:
+            counted = (
+                "" if self.largest is None else f", counting up to {number(self.largest)} a row"
+            )
+            text += f" Certified{counted}: {round_interval(*self.free)}."
         if self.dispersion is not None:
             text += f" Dispersion {self.dispersion:.2f}."
         return text
@@ -171,11 +182,18 @@ class RateCertificate:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """In words."""
-        return (
+        poisson = self.ratios[0].poisson is not None
+        what = " claims and expected claims" if poisson else ", and as much expected"
+        beyond = number(100 * max(self.clipped), 2)
+        made = (
             "The rows are independent draws of the cases to come, and were not used for fitting.",
-            f"Of one row at most {self.largest:g} claims and expected claims, and a deviance of at"
-            f" most {self.clip:g}, are counted; {100 * max(self.clipped):.2g} % of the rows have"
-            " more.",
+            f"Of one row at most {number(self.largest)}{what}, and a deviance of at most"
+            f" {number(self.clip)}, are counted; {beyond} % of the rows have more.",
+        )
+        if not poisson:
+            return made
+        return (
+            *made,
             "The intervals that say so: claims are Poisson given the row, with one factor for all"
             " rows of a region. Claims in clusters (a dispersion above 1) make them too narrow.",
         )
@@ -220,7 +238,7 @@ class RateCertificate:
         lines = [f"With {sure:g} % confidence, on {self.n_rows} rows, all of this holds:"]
         lines += [f"- {one}" for one in self.ratios]
         lines.append(
-            f"- The mean deviance of a row, counted up to {self.clip:g}, is at most"
+            f"- The mean deviance of a row, counted up to {number(self.clip)}, is at most"
             f" {round_number(self.deviance, True, 4)} (seen: {self.observed_deviance:.4g})."
         )
         for name, (_, seen) in self.reductions.items():
@@ -329,8 +347,8 @@ def certify_rates(
     exposure: Any = None,
     sealed: float = DEFAULT_SEALED,
     delta: float = 0.05,
-    largest: float = _LARGEST,
-    clip: float = _CLIP,
+    largest: float | None = None,
+    clip: float | None = None,
     random_state: int = 0,
     groups: Any = None,
 ) -> tuple[Any, RateCertificate]:
@@ -348,8 +366,10 @@ def certify_rates(
         Share of the rows that is not fitted on.
     delta : float, default=0.05
         The probability with which the certificate may fail.
-    largest, clip : float, default=4.0 and 12.0
-        Claims, and deviance, of one row that are counted; chosen without these rows.
+    largest, clip : float, default=None
+        Claims or amount, and deviance, of one row that are counted; chosen without these rows.
+        None: 4 claims, or ten times the mean of the rows of the fit if that is more, and a deviance
+        of 12; of amounts six standard deviations above the mean, and 12 in units of the mean.
     random_state : int, default=0
         Of the split and of the order of the bets.
     groups : array of (n_rows,), default=None
@@ -389,15 +409,17 @@ def certify_rates(
     model.fit(_safe_indexing(X, first), y[first], exposure=observed[first], **more)
     mixture = mixture_of(model)
     target, inputs = _target(mixture), mixture.encode(_safe_indexing(X, first))
-    glm = target.simple_model()
-    weight = {f"{glm.steps[-1][0]}__sample_weight": observed[first]}
-    whole = mixture.inputs.fill_in
-    glm.fit(whole(inputs), y[first] / observed[first], **weight)
     rest = mixture.encode(_safe_indexing(X, kept), "the sealed rows")
-    rivals = {"one GLM": glm.predict(whole(rest)) * observed[kept]}
+    rivals: dict[str, Array] = {}
+    if inputs.shape[1]:
+        glm, whole = target.simple_model(), mixture.inputs.fill_in
+        weight = {f"{glm.steps[-1][0]}__sample_weight": observed[first]}
+        glm.fit(whole(inputs), y[first] / observed[first], **weight)
+        rivals["one GLM"] = glm.predict(whole(rest)) * observed[kept]
     seen = _look(mixture, rest, y[kept], observed[kept], rivals)
     protocol = f"{describe_split(groups, first, kept)}, seed {random_state}"
-    return model, _certify(mixture, seen, delta, largest, clip, random_state, protocol)
+    limits = _limits(mixture, y, observed, largest, clip)
+    return model, _certify(mixture, seen, delta, limits, random_state, protocol)
 
 
 def audit_rates(
@@ -407,8 +429,8 @@ def audit_rates(
     *,
     exposure: Any = None,
     delta: float = 0.05,
-    largest: float = _LARGEST,
-    clip: float = _CLIP,
+    largest: float | None = None,
+    clip: float | None = None,
     random_state: int = 0,
     groups: Any = None,
 ) -> RateCertificate:
@@ -450,7 +472,39 @@ def audit_rates(
         encoded, y, observed = encoded[counted], y[counted], observed[counted]
     seen = _look(mixture, encoded, y, observed, {})
     protocol = f"audit on {describe_counted(groups)}, not used for fitting"
-    return _certify(mixture, seen, delta, largest, clip, random_state, protocol)
+    limits = _limits(mixture, y, observed, largest, clip)
+    return _certify(mixture, seen, delta, limits, random_state, protocol)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """How much of one row is counted, and whether targets are numbers of claims."""
+
+    largest: float
+    clip: float
+    counts: bool
+
+
+def _limits(
+    mixture: Mixture, y: Array, exposure: Array, largest: float | None, clip: float | None
+) -> _Limits:
+    """Of numbers of claims, or of amounts in any unit: from the rates of the rows of the fit, and
+    the mean exposure to a power of two.
+    """
+    target, known = _target(mixture), mixture.provenance.fingerprint
+    counts = target.loss_name == "poisson" and bool(np.all(y == np.rint(y)))
+    unit = 2.0 ** math.ceil(math.log2(float(np.mean(exposure))))
+    typical = unit * target.mean
+    if largest is None and counts:
+        largest = max(_LARGEST, _TIMES * typical)
+    elif largest is None:
+        largest = typical + _DEVIATIONS * unit * known.target_scale
+    if clip is None:
+        clip = _CLIP if counts else _CLIP * typical ** (2.0 - target.variance_power)
+    for name, value in (("largest", largest), ("clip", clip)):
+        if not (value > 0 and math.isfinite(value)):
+            raise InputError(f"{name} must be a positive number; got {value!r}.")
+    return _Limits(float(largest), float(clip), counts)
 
 
 def _read(X: Any, y: Any, exposure: Any) -> tuple[Array, Array]:
@@ -482,13 +536,10 @@ def _look(
 
 
 def _certify(
-    mixture: Mixture, seen: _Seen, delta: float, largest: float, clip: float, seed: int,
-    protocol: str,
-) -> RateCertificate:  # fmt: skip
+    mixture: Mixture, seen: _Seen, delta: float, limits: _Limits, seed: int, protocol: str
+) -> RateCertificate:
     check_delta(delta)
-    for name, value in (("largest", largest), ("clip", clip)):
-        if not (value > 0 and math.isfinite(value)):
-            raise InputError(f"{name} must be a positive number; got {value!r}.")
+    largest, clip = limits.largest, limits.clip
     if not len(seen.actual):
         raise CertificateError("there are no rows to certify on.")
     n, target = mixture.n_localities, _target(mixture)
@@ -497,11 +548,8 @@ def _certify(
         several = [-1] if n > 1 else []  # where several localities are averaged
         regions += [(mixture.region_name(i), seen.used == i) for i in (*range(n + 1), *several)]
     part = _SHARE * delta / len(regions)
-    poisson = target.loss_name == "poisson"
     ratios = tuple(
-        _ratio(name, inside, seen, part, largest, poisson, seed)
-        for name, inside in regions
-        if inside.any()
+        _ratio(name, inside, seen, part, limits, seed) for name, inside in regions if inside.any()
     )
     order = np.random.default_rng(seed).permutation(len(seen.actual))
     own = np.minimum(_deviances(target, seen, seen.expected), clip)[order] / clip
@@ -529,12 +577,12 @@ def _certify(
 
 
 def _ratio(
-    name: str, inside: Booleans, seen: _Seen, delta: float, largest: float, poisson: bool, seed: int
+    name: str, inside: Booleans, seen: _Seen, delta: float, limits: _Limits, seed: int
 ) -> RateStatement:
     actual, expected = seen.actual[inside], seen.expected[inside]
     total = float(expected.sum())
     dispersion = None
-    if poisson and len(actual) > 1:
+    if limits.counts and len(actual) > 1:
         dispersion = float(np.mean((actual - expected) ** 2 / np.maximum(expected, 1e-300)))
     return RateStatement(
         name,
@@ -542,10 +590,11 @@ def _ratio(
         float(seen.exposure[inside].sum()),
         float(actual.sum()),
         total,
-        garwood(float(actual.sum()), total, delta) if poisson else None,
-        ratio_interval(actual, expected, delta, largest, seed),
+        garwood(float(actual.sum()), total, delta) if limits.counts else None,
+        ratio_interval(actual, expected, delta, limits.largest, seed),
         dispersion,
         delta,
+        None if limits.counts else limits.largest,
     )
 
 

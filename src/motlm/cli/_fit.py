@@ -36,6 +36,7 @@ from ._options import (
     parse_duration,
     parse_names,
     parse_number,
+    parse_one_name,
     population_option,
     require_finite,
     require_jobs,
@@ -190,7 +191,13 @@ class _Fitted:
     multiple=True,
     help="Columns of codes: categories even if they look like numbers.",
 )
-@click.option("--id", "id_column", help="Column of row IDs; left out of the model.")
+@click.option(
+    "--id",
+    "id_column",
+    callback=parse_one_name,
+    multiple=True,
+    help="Column of row IDs; left out of the model.",
+)
 @click.option(
     "--group",
     help="Column that tells which rows belong together, such as a client: all on one side.",

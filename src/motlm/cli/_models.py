@@ -26,6 +26,7 @@ from ._tables import Source, open_table, read_text
 __all__ = [
     "Outcomes",
     "beyond",
+    "check_tolerance",
     "exposure_column",
     "exposure_for",
     "load_model",
@@ -211,10 +212,15 @@ def tolerance_for(model: LocalMixture, given: float | None) -> float | None:
     """The error that is still acceptable: the one given, or that of the fit; None if there is
     none, or the model does not predict numbers.
     """
+    check_tolerance(model, given)
+    card = notes_of(model).card
+    return card.tolerance if given is None and card is not None else given
+
+
+def check_tolerance(model: LocalMixture, given: float | None) -> None:
+    """An error where there is none to be given."""
     if given is not None and not isinstance(model.mixture_.target, Continuous):
         kind = "rates" if isinstance(model.mixture_.target, Rate) else "classes"
         raise CommandError(
             f"--tolerance is for models of numbers, and this is one of {kind}; leave it out."
         )
-    card = notes_of(model).card
-    return card.tolerance if given is None and card is not None else given

@@ -20,6 +20,7 @@ __all__ = [
     "parse_duration",
     "parse_names",
     "parse_number",
+    "parse_one_name",
     "population_option",
     "require_finite",
     "require_jobs",
@@ -59,6 +60,18 @@ def parse_names(
 ) -> tuple[str, ...]:
     """Names of columns, separated by commas or one at a time."""
     return tuple(dict.fromkeys(name for text in texts for name in split_names(text)))
+
+
+def parse_one_name(
+    ctx: click.Context, param: click.Parameter, names: tuple[str, ...]
+) -> str | None:
+    """The name of one column: of several none is lost without a word."""
+    if len(names) > 1:
+        raise click.BadParameter(
+            f"one column names the rows; got {', '.join(map(repr, names))}. Leave the others out of"
+            " the model with --drop."
+        )
+    return names[0] if names else None
 
 
 def require_finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:

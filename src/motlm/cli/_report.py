@@ -10,7 +10,7 @@ import click
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from .._typing import Array
+from .._typing import Array, Integers
 from ..estimators import LocalMixture
 from ..groups import GroupEvaluation
 from ._by import by_options, group_rows
@@ -20,13 +20,13 @@ from ._compare import read_comparison
 from ._errors import ignore_warnings, show_message
 from ._models import (
     Outcomes,
+    check_tolerance,
     exposure_for,
     load_model,
     open_source,
     outcomes_for,
     rows_for,
     source_rows,
-    tolerance_for,
 )
 from ._options import (
     FILE,
@@ -94,6 +94,7 @@ def report(**given: Any) -> None:
     motlm report model.json later.csv -o report.html --by sex,age --compare comparison.json
     """
     from ..report import render
+    from ..report._render import judged_rows
 
     options = _Options(**given)
     check_outputs(
@@ -102,17 +103,17 @@ def report(**given: Any) -> None:
     require_report()
     comparison = read_comparison(options.comparison_path)
     model = load_model(options.model_path)
-    tolerance = tolerance_for(model, options.tolerance)
+    check_tolerance(model, options.tolerance)
     source = open_source(options.data, options.header)
     text = source_rows(source)
     known = outcomes_for(model, text, options.target)
     text, y = known.text, known.y
     exposure = exposure_for(model, text, options.exposure)
     X, _ = rows_for(model, text, source.name)
-    more = {} if exposure is None else {"exposure": exposure}
     title = options.title or f"{known.target}, from {source.title}"
     with ignore_warnings():
-        groups = _group(model, X, known, exposure, options)
+        some = np.flatnonzero(judged_rows(model, X, y, exposure))
+        groups = _group(model, X, known, exposure, options, some)
         render(
             model,
             X,
@@ -123,12 +124,13 @@ def report(**given: Any) -> None:
             exposure=exposure,
             owner=options.owner,
             intended_use=options.intended_use,
-            tolerance=tolerance,
+            tolerance=options.tolerance,
             probabilities=calibrated(model, X),
             groups=groups,
             comparison=comparison,
         )
-        score = model.score(X, y, **more)
+        more = {} if exposure is None else {"exposure": exposure[some]}
+        score = model.score(_safe_indexing(X, some), y[some], **more)
     show_message(f"report written to {options.output}")
     if options.as_json:
         name = model.mixture_.target.score_name
@@ -136,6 +138,7 @@ def report(**given: Any) -> None:
             {
                 "report": str(options.output),
                 "rows": len(y),
+                "judged_on": len(some),  # those that were not used for fitting, if possible
                 "rows_without_target": known.n_without,
                 name: score,
             }
@@ -143,12 +146,14 @@ def report(**given: Any) -> None:
 
 
 def _group(
-    model: LocalMixture, X: Any, known: Outcomes, exposure: Array | None, options: _Options
+    model: LocalMixture,
+    X: Any,
+    known: Outcomes,
+    exposure: Array | None,
+    options: _Options,
+    some: Integers,
 ) -> GroupEvaluation | None:
     """Of the rows that the page judges the model on, which are not used for fitting if possible."""
-    from ..report._render import judged_rows
-
-    some = np.flatnonzero(judged_rows(model, X, known.y, exposure))
     years = None if exposure is None else exposure[some]
     text, n_rows = known.text.iloc[some], len(known.y)
     rows = _safe_indexing(X, some)

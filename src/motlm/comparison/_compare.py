@@ -17,6 +17,7 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     check_cv,
 )
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_consistent_length, column_or_1d, has_fit_parameter
@@ -69,7 +70,8 @@ def compare(
     Parameters
     ----------
     estimator : LocalMixtureClassifier or LocalMixtureRegressor
-        Cloned for each fold; another estimator of scikit-learn will do, if it takes X.
+        Cloned for each fold; a pipeline, or another estimator of scikit-learn, will do, if it takes
+        X. What is given for each row goes to the last step of a pipeline.
     X, y : rows and targets
     sample_weight : array of (n_rows,), default=None
         Of fits and scores.
@@ -157,8 +159,9 @@ class _Rows:
         }
         check_consistent_length(outcome, *given.values())
         for name in given:
-            if name != "groups" and not has_fit_parameter(estimator, name):
-                raise InputError(f"{type(estimator).__name__}.fit takes no {name}; leave it out.")
+            last, _ = _last_step(estimator)
+            if name != "groups" and not has_fit_parameter(last, name):
+                raise InputError(f"{type(last).__name__}.fit takes no {name}; leave it out.")
         values = outcome
         if exposure is not None:
             values, weight = per_exposure(outcome, exposure, weight, "exposure")
@@ -168,7 +171,7 @@ class _Rows:
         if classes is not None and len(classes) < 2:
             raise InputError(f"y has one class, {classes[0]!r}; there is nothing to compare.")
         own = given.get("groups")
-        if not has_fit_parameter(estimator, "groups"):
+        if not has_fit_parameter(_last_step(estimator)[0], "groups"):
             given.pop("groups", None)
         called = getattr(y, "name", None)
         target = "" if called is None else str(called)
@@ -194,6 +197,14 @@ class _Rows:
         return score_rates(y, answers, weight, self.task.power)
 
 
+def _last_step(estimator: Any) -> tuple[Any, str]:
+    """What predicts, and what the names of its parameters begin with; of a pipeline its end."""
+    if not isinstance(estimator, Pipeline):
+        return estimator, ""
+    name, last = estimator.steps[-1]
+    return last, f"{name}__"
+
+
 def _task_of(estimator: Any) -> Task:
     known = hasattr(estimator, "fit") and not isinstance(estimator, type)
     if not known or not (is_classifier(estimator) or is_regressor(estimator)):
@@ -201,12 +212,13 @@ def _task_of(estimator: Any) -> Task:
             "expected an estimator, such as LocalMixtureClassifier(); got"
             f" {type(estimator).__name__}."
         )
-    loss = getattr(estimator, "loss", None)
+    last, _ = _last_step(estimator)
+    loss = getattr(last, "loss", None)
     if is_classifier(estimator):
         return Task("classification")
     if loss not in RATE_LOSSES:
         return Task("regression")
-    power = {"poisson": 1.0, "gamma": 2.0}.get(loss, getattr(estimator, "power", 1.5))
+    power = {"poisson": 1.0, "gamma": 2.0}.get(loss, getattr(last, "power", 1.5))
     return Task("rate", float(power))
 
 
@@ -286,16 +298,17 @@ class _Work:
 
     def _fit_own(self, train: Integers) -> tuple[Any, Any]:
         model, rows = clone(self.estimator), self.rows
-        if "verbose" in model.get_params():
-            model.set_params(verbose=0)
-        given = {name: values[train] for name, values in rows.given.items()}
+        last, prefix = _last_step(model)
+        if "verbose" in last.get_params():
+            last.set_params(verbose=0)
+        given = {f"{prefix}{name}": values[train] for name, values in rows.given.items()}
         return model.fit(_safe_indexing(rows.X, train), rows.outcome[train], **given), rows.X
 
     def _fit_peer(self, name: str, train: Integers) -> tuple[Any, Any]:
         rows, X = self.rows, self.rows.matrix.values
         y, groups = rows.y[train], None if rows.groups is None else rows.groups[train]
         weight = np.ones(len(y)) if rows.weight is None else rows.weight[train]
-        classes = getattr(self.estimator, "class_weight", None)
+        classes = getattr(_last_step(self.estimator)[0], "class_weight", None)
         if classes is not None:
             weight = weight * compute_sample_weight(classes, y)
         kept = weight > 0

@@ -125,7 +125,7 @@ class Counterfactual:
         if not self.found:
             return f"no counterfactual: {self.reason}{self._limit}{more}"
         pairs = [
-            (name, number(before, 8), number(after, 8))
+            (name, number(before, 6), number(after, 8))
             for name, (before, after) in self.changes.items()
         ]
         changes = ", ".join(f"{name} from {a} to {b}" for name, a, b in pairs if a != b)

@@ -786,6 +786,8 @@ def _linear(
     if reference is not None:
         codes, classes = reference.predict(X), target.classes
         return (codes if classes is None else classes[codes]), name
+    if not X.shape[1]:  # of categories that were pooled to one, nothing is left
+        X = np.zeros((len(X), 1))
     linear, parts = target.simple_model(), min(_PARTS, len(y) // 2)
     if target.stratify:
         labels, counts = np.unique(y, return_counts=True)

@@ -11,6 +11,7 @@ from typing import Any
 from ..cards import ModelCard
 from ..certificates import Certificate, RateCertificate, round_interval
 from ..mixture import Mixture
+from ..tables import number
 
 __all__ = ["Badge", "badge_of", "badge_of_rates", "facts_of", "statements_of"]
 
@@ -26,8 +27,8 @@ class Badge:
 
     green: a certified statement says that the model is better than the constant answer, and none
     says that this is not shown.
-    amber: certified, but not shown to be better than that; or not certified, but measured on rows
-    that were not used for fitting.
+    amber: certified, but not shown to be better than that, or only with large errors aside; or not
+    certified, but measured on rows that were not used for fitting.
     red: nothing is certified and rows may have been used for fitting, the certificate is void or
     not informative, or the model was seen to be worse than the constant answer.
     """
@@ -51,7 +52,11 @@ def badge_of(
             return Badge("red", meaning, one.brief)
         if worse:
             return Badge("red", f"Worse than {name} on the rows of this report", one.brief)
-        if one.flags or not _is_shown_better(certificate):
+        better = not one.flags and _is_shown_better(certificate)
+        if better is None:
+            meaning = f"Certified to be better than {name}, with large errors aside"
+            return Badge("amber", meaning, one.brief)
+        if not better:
             return Badge("amber", f"Certified, but not shown to be better than {name}", one.brief)
         return Badge("green", f"Certified to be better than {name}", one.brief)
     if void:
@@ -71,9 +76,10 @@ def badge_of(
     return Badge("amber", "Not certified; measured on rows that were not used for fitting", seen)
 
 
-def _is_shown_better(certificate: Certificate) -> bool:
+def _is_shown_better(certificate: Certificate) -> bool | None:
     """Whether a statement about the gain over the constant answer says so, and no statement about
-    all cases says that it is not shown. A limit of the error below what the constant answer has on
+    all cases says that it is not shown; None where the statement is about errors that are counted
+    up to a size, and many are larger. A limit of the error below what the constant answer has on
     the same rows does not say so: that, too, differs from the long run.
     """
     rivals = ("", certificate.headline.baseline_name)  # not one linear model, which has its own
@@ -83,9 +89,12 @@ def _is_shown_better(certificate: Certificate) -> bool:
         if not one.is_technical and not one.region and one.baseline_name in rivals
     ]
     gains = [one for one in whole if one.name in _GAINS]
-    return any(one.value is not None and one.value > 0 and not one.flags for one in gains) and not (
-        any(text.startswith(_NOT_SHOWN) for one in whole for text in one.remarks)
-    )
+    if any(text.startswith(_NOT_SHOWN) for one in whole for text in one.remarks):
+        return False
+    better = [one for one in gains if one.value is not None and one.value > 0]
+    if better and all(one.flags for one in better):
+        return None
+    return bool(better)
 
 
 def badge_of_rates(found: RateCertificate | None) -> Badge:
@@ -100,8 +109,9 @@ def badge_of_rates(found: RateCertificate | None) -> Badge:
     whole, (less, seen) = found.ratios[0], found.reductions["the mean rate"]
     low, high = whole.free
     sure = f"{100 * (1 - found.delta):g} % confidence"
+    up_to = "" if whole.largest is None else f", counting up to {number(whole.largest)} a row,"
     sentence = (
-        f"With {sure}, actual over expected is {round_interval(low, high)} in the long run"
+        f"With {sure}, actual over expected{up_to} is {round_interval(low, high)} in the long run"
         f" ({whole.ratio:.3f} on {found.n_rows} rows that were not used for fitting), and"
         f" the deviance {found.describe_reduction('the mean rate')}."
     )

@@ -74,6 +74,7 @@ def choice_of(mixture: Mixture) -> dict[str, Any] | None:
         "better": better,
         "kept": f"{_localities(kept[0])}, λ′ = {number(kept[1])}",
         "ringed": ring is not None,
+        "asked": len({one[0] for one in best}) == 1 and kept[0] > 0,
         "dropped": provenance.searched_localities - mixture.n_localities,
     }
 

@@ -15,6 +15,7 @@ from ..errors import InputError
 from ..explanations import GlobalExplanation
 from ..inputs import TableNotes
 from ..mixture import View
+from ..tables import number
 from ..targets import Rate
 from ._card import Badge, badge_of, badge_of_rates, facts_of
 from ._judgment import Case, judge
@@ -65,13 +66,17 @@ def front_of(
     )
     rates = _certify_rates(case) if isinstance(mixture.target, Rate) else None
     quality = judge(case, None if rates is None else rates.deviance)
+    certified_at = _certified_tolerance(explanation.certificate)
+    if certified_at is not None and certified_at != case.tolerance:
+        quality["bars"]["what"] += f"; the certificate is about more than {number(certified_at)}"
     badge = _badge(case, explanation, quality, rates)
     told = replace(
         card,
         owner=wanted.owner or card.owner,
         intended_use=wanted.intended_use or card.intended_use,
     )
-    facts = facts_of(mixture, notes.target, notes.exposure, told, len(y), _which(judged, len(y)))
+    which = _which(judged) + ("" if judged["sealed"] else _of_groups(certificate))
+    facts = facts_of(mixture, notes.target, notes.exposure, told, len(y), which)
     return {
         "badge": badge,
         "facts": facts,
@@ -93,8 +98,7 @@ def _has_limits(target: Any, certificate: Certificate | None, sealed: bool) -> b
         return True
     if certificate is None:
         return False
-    grouped = any(text.startswith(_GROUPED) for text in certificate.headline.assumptions)
-    return sealed or not grouped
+    return sealed or not _is_grouped(certificate)
 
 
 def _blocks(text: str) -> list[dict[str, Any]]:
@@ -144,11 +148,15 @@ def _tolerance(
         if not (np.isfinite(given) and given > 0):
             raise InputError(f"tolerance must be a positive number; got {given!r}.")
         return float(given)
-    if explanation.certificate is not None:
-        certified = explanation.certificate.headline.details.get("tolerance")
-        if certified is not None:
-            return float(certified)
+    certified = _certified_tolerance(explanation.certificate)
+    if certified is not None:
+        return certified
     return card.tolerance or 2.0 * float(target.tolerance)
+
+
+def _certified_tolerance(certificate: Certificate | None) -> float | None:
+    found = None if certificate is None else certificate.headline.details.get("tolerance")
+    return None if found is None else float(found)
 
 
 def _chances(probabilities: Any, n_rows: int, some: AnyArray) -> Array | None:
@@ -163,21 +171,38 @@ def _chances(probabilities: Any, n_rows: int, some: AnyArray) -> Array | None:
     return np.asarray(given[some])
 
 
-def _which(judged: dict[str, Any], n_rows: int) -> str:
-    share = judged["fitted_share"]
+def _which(judged: dict[str, Any]) -> str:
+    """Which of the rows the model is judged on."""
+    share, copies = judged["fitted_share"], ""
+    if judged["n_copies"]:
+        many = judged["n_copies"] > 1
+        copies = f"; {judged['n_copies']} {'copies are' if many else 'copy is'} not counted"
     if share is None:
         return "whether they were used for fitting is not known"
     those = "those of the certificate; " if judged["sealed"] else ""
     if share == 0:
-        return f"{those}none of them was used for fitting"
+        return f"{those}none of them was used for fitting{copies}"
     if judged["by_chance"]:
         return (
             f"{those}{100 * share:.0f} % of them equal a row used for fitting, as many as chance"
-            " explains"
+            f" explains{copies}"
         )
-    if judged["sealed"]:
-        return "those of the certificate"
     text = f"{100 * share:.0f} % of them were used for fitting"
-    if judged["unseen"]:
-        return f"{text}; the model is judged on the other {judged['n_fresh']}"
-    return text
+    if not judged["unseen"]:
+        return text
+    if judged["all_known"]:
+        return f"{text}; the model is judged on the other {judged['n_fresh']}{copies}"
+    return (
+        f"{text}; the model is judged on {judged['n_fresh']} others, those of which that is known"
+        f"{copies}"
+    )
+
+
+def _of_groups(certificate: Certificate | None) -> str:
+    if certificate is None or not _is_grouped(certificate):
+        return ""
+    return "; each row counts here, while the certificate counts one of each group"
+
+
+def _is_grouped(certificate: Certificate) -> bool:
+    return any(text.startswith(_GROUPED) for text in certificate.headline.assumptions)

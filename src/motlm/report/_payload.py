@@ -11,7 +11,7 @@ from .._version import __version__
 from ..certificates import Certificate
 from ..errors import InputError
 from ..explanations import GlobalExplanation
-from ..fingerprints import row_keys
+from ..fingerprints import one_of_equal, row_keys
 from ..localities import LocalModel
 from ..mixture import Mixture, View
 from ..pipelines import LevelSet, Subject
@@ -149,8 +149,8 @@ def rows_to_judge_on(
     """Which share of the rows was used for fitting, as far as that is known; and which rows the
     model is judged on: those not used for fitting, if there are enough of them, or all. Where some
     can be looked for, a random part, and none of them was used, the others are taken to be alike.
-    Those of the certificate are taken as they are, copies of rows used for fitting included: it
-    counts them.
+    Of copies one is counted, as in a certificate; the rows of the certificate are taken as they
+    are.
     """
     own = view if subject.steps is None else _own_view(subject, X)  # as the estimator got them
     codes = own.mixture.target.code(y)
@@ -159,14 +159,19 @@ def rows_to_judge_on(
     found, n_checkable = int(fitted.sum()), int(checkable.sum())
     by_chance = bool(found and fingerprint.is_chance(keys, own.encoded, codes))
     fresh = checkable & (~fitted | by_chance)
-    sealed = _are_sealed(view, y, certificate)
+    sealed = _are_sealed(view, y, certificate) and (not found or by_chance)
     # of large tables hashes of some rows are kept, and so some of these can be looked for
     if sealed or (n_checkable >= _TELLING and fresh.sum() == n_checkable):
         fresh = np.ones(len(y), dtype=bool)
-    unseen = bool(fresh.sum() >= FEW or (n_checkable == len(y) and fresh.all()))
+    n_fresh = int(fresh.sum())
+    if fresh.any() and not sealed:
+        fresh[fresh] = one_of_equal(own.encoded[fresh], codes[fresh])
+    unseen = bool(fresh.sum() >= FEW or (n_checkable == len(y) and n_fresh == len(y)))
     return {
         "fitted_share": found / n_checkable if n_checkable else None,
         "n_fresh": int(fresh.sum()),
+        "n_copies": n_fresh - int(fresh.sum()),
+        "all_known": n_checkable == len(y),
         "by_chance": by_chance,
         "unseen": unseen,
         "sealed": sealed,

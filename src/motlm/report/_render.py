@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import column_or_1d
 
 from .._typing import Booleans
@@ -146,20 +147,22 @@ def render(
         comparison = check_comparison(comparison, mixture, names, notes)
     years = _exposures(mixture, exposure, len(y))
     outcome = y if years is None else y / years
-    explanation = explain_global(
-        model,
-        X,
-        y,
-        exposure=exposure,
-        X_train=X_train,
-        y_train=y_train,
-        exposure_train=exposure_train,
-    )
+    rows = subject.table(X)
+    view = mixture.view(mixture.encode(rows))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MotlmWarning)  # explain_global has given them
-        rows = subject.table(X)
-        view = mixture.view(mixture.encode(rows))
-        judged = rows_to_judge_on(subject, X, view, outcome, explanation.certificate)
+        warnings.simplefilter("ignore", MotlmWarning)  # reading the rows has given them
+        judged = rows_to_judge_on(subject, X, view, outcome, standing(model).certificate)
+        some = np.flatnonzero(judged["judged"])
+        every = len(some) == len(y)
+        explanation = explain_global(
+            model,
+            X if every else _safe_indexing(X, some),
+            y[some],
+            exposure=None if years is None else years[some],
+            X_train=X_train,
+            y_train=y_train,
+            exposure_train=exposure_train,
+        )
         content = payload(
             subject,
             rows,
@@ -172,6 +175,7 @@ def render(
             judged,
             notes.exposure,
         )
+        content["n_report"] = len(y)
         wanted = Wanted(years, probabilities, tolerance, owner, intended_use)
         front = front_of(view, rows, y, explanation, judged, notes, wanted)
     pooled = {key: list(rare) for key, rare in notes.pooled.items()}

@@ -199,7 +199,8 @@
     const strips = stripsOf(i).filter(({ text }) => text);
     const wrong = strips.filter((strip) => !inside(strip, values));
     const yes = ({ name, text }) => `${name} ${show(told(name, values))} (${text})`;
-    const no = ({ name, text }) => `${name} ${show(told(name, values))} is not ${text}`;
+    const no = ({ name, text }) => isMissing(featureOf(name), values)
+      ? `${name} is missing` : `${name} ${show(told(name, values))} is not ${text}`;
     const some = (list, say) => list.slice(0, FEW).map(say).join(", ")
       + (list.length > FEW ? ` and ${list.length - FEW} more` : "");
     if (now.member[i]) return some(strips, yes);
