@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 from motlm import LocalMixtureClassifier, TableNotes, load
 from motlm.cli._commands import motlm
-from motlm.errors import InputError, InputTypeError, ModelFileError
+from motlm.errors import InputError, InputTypeError, ModelFileError, UnknownCategoryWarning
 from motlm.frames import rare_levels
 from motlm.preprocessing import PoolRareLevels
 
@@ -175,3 +175,27 @@ def test_pools_in_model_files_are_checked(tmp_path: Path) -> None:
         model.table_ = TableNotes("y", pooled={column: ("q",)})
         with pytest.raises(ModelFileError, match=r"pooled should be levels of columns that have"):
             model.save(tmp_path / "m.json")
+
+
+def test_a_loaded_model_pools_as_the_command_line_does(tmp_path: Path) -> None:
+    """The same answers for the same table, and no warning of categories that fit has pooled."""
+    rng = np.random.default_rng(0)
+    place = rng.choice(["north", "south", "isle", "cape"], 400, p=[0.5, 0.47, 0.015, 0.015])
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 400), "place": place})
+    frame["cost"] = frame["age"] + 30.0 * np.isin(place, ["isle", "cape"]) + rng.normal(size=400)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    options = ["--target", "cost", "--localities", "0", "--local-models", "linear", "--force"]
+    model, out = tmp_path / "m.json", tmp_path / "out.csv"
+    run("fit", tmp_path / "t.csv", *options, "--model", model)
+    run("predict", model, tmp_path / "t.csv", "-o", out)
+    loaded = load(model)
+    assert loaded.table_.pooled == {"place": ("cape", "isle")}
+    X = frame[["age", "place"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answers = loaded.predict(X)
+        again = load(loaded.save(tmp_path / "again.json")).predict(X)
+    np.testing.assert_array_equal(answers, again)
+    np.testing.assert_allclose(answers, pd.read_csv(out)["prediction"], rtol=1e-12)
+    with pytest.warns(UnknownCategoryWarning, match="reef"):
+        loaded.predict(X.assign(place="reef")[:1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -126,9 +127,11 @@ class LocalMixture(BaseEstimator):  # type: ignore[misc]
             settings.temperatures(saved.mixture.target)
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"its parameters are not sound: {str(error)[:300]}") from None
-        model.__dict__["mixture_"] = saved.mixture
+        mixture = saved.mixture
         if saved.table is not None:
             model.table_ = saved.table
+            mixture = replace(mixture, inputs=mixture.inputs.pool(saved.table.pooled))
+        model.__dict__["mixture_"] = mixture
         if saved.certificate is not None:
             model.certificate_ = saved.certificate
         return model

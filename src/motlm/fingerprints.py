@@ -23,6 +23,8 @@ SKETCHES = 4  # tables of which near-copies are recognized: the last ones that w
 _CHANCE = 1e-5  # of a false alarm, where rows repeat anyway
 _MARGIN = 1e-4  # probability that rows repeat more often than is assumed from their pairs
 _FEW = 30  # rows, of which chance explains nothing with certainty
+_KINDS = 10  # rows of each kind, on average, of a table of so few kinds that all may occur again
+_COPIES = 1e-4  # probability of taking independent rows for near-copies
 _RARE = 1e-3  # equal rows that may be expected of columns whose rows cannot be equal by chance
 _DROPPED = 7  # last bits of a float32 that are rounded away: some five digits are looked at
 _RESOLVED = 1e-4  # probability that two numbers of more digits agree in those
@@ -53,7 +55,7 @@ class Fingerprint:
     keys: AnyArray  # sorted; the smallest ones, if there are more than SIZE distinct rows
     n_rows: int
     n_distinct: int
-    pairs: float  # of rows that are equal; 0 where they are more than chance explains
+    pairs: float  # of rows that are equal
     target_mean: float
     target_scale: float
     sketches: tuple[Sketch, ...] = ()  # none in files of before schema 4
@@ -66,7 +68,7 @@ class Fingerprint:
             keys[:SIZE],
             len(target),
             len(keys),
-            0.0 if _has_copies(X, target, len(keys)) else _count_pairs(counts),
+            _count_pairs(counts),
             float(np.mean(target)),
             float(np.std(target)),
             (Sketch.of(X, target, every),),
@@ -107,13 +109,11 @@ class Fingerprint:
 
         A fresh row equals one of n rows with probability n sum_c p_c q_c at most, and that is at
         most n sqrt(sum_c p_c^2 sum_c q_c^2), whose sums are how often two rows of one table are
-        equal. Where no two are, it may still happen, unless the columns have too many digits. Rows
-        that are equal more often than chance explains are copies, which say nothing of that.
+        equal. Where no two are, it may still happen, unless the columns have too many digits.
         """
         if n_checkable == 0:
             return 0
-        counts = np.unique(keys, return_counts=True)[1]
-        pairs = 0.0 if _has_copies(X, target, len(counts)) else _count_pairs(counts)
+        pairs = _count_pairs(np.unique(keys, return_counts=True)[1])
         if pairs == self.pairs == 0.0 and self.n_rows * _expect_equal(X, target) < _RARE:
             return 0
         rates = _equal_rate(self.pairs, self.n_rows) * _equal_rate(pairs, len(X))
@@ -125,7 +125,10 @@ class Fingerprint:
         """
         known, checkable = self.recognize(keys)
         explained = self.coincidences(keys, X, target, int(checkable.sum()))
-        return int(known.sum()) <= explained and not self.same_rows(keys)
+        if int(known.sum()) > explained or self.is_contained(keys):
+            return False
+        matches = [one for sketch in self.sketches for one in sketch.compare(X, target)]
+        return not any(one.chance < _COPIES / len(matches) for one in matches)
 
     def describe(self, X: Array, target: Array) -> tuple[int, list[str]]:
         """How many of some rows equal one of these, and a note on them for their readers."""
@@ -159,6 +162,13 @@ class Fingerprint:
             and np.array_equal(distinct[:SIZE], self.keys)
         )
 
+    def is_contained(self, keys: AnyArray) -> bool:
+        """Whether these are the rows, or all of them are among these, though they are of many
+        kinds.
+        """
+        many = len(self.keys) >= _FEW and self.n_rows < _KINDS * self.n_distinct
+        return self.same_rows(keys) or (many and bool(np.isin(self.keys, keys).all()))
+
 
 def describe_found(found: int, n_rows: int, n_checkable: int) -> str:
     """How many rows were found: a number, or a share where only some rows could be looked for."""
@@ -180,10 +190,6 @@ def one_of_equal(X: Array, target: Array) -> Booleans:
 def _codes(X: Array, target: Array) -> list[Integers]:
     columns = [*np.asarray(X).T, np.asarray(target)]
     return [np.unique(five_digits(one), return_inverse=True)[1] for one in columns]
-
-
-def _has_copies(X: Array, target: Array, n_distinct: int) -> bool:
-    return n_distinct < len(X) and not one_of_equal(X, target).all()
 
 
 def _count_pairs(counts: AnyArray) -> float:

@@ -29,6 +29,7 @@ from .errors import (
     UnknownCategoryWarning,
 )
 from .frames import (
+    POOLED,
     are_dates,
     check_finite,
     check_present,
@@ -138,6 +139,8 @@ class Columns:
     names: tuple[str, ...]
     levels: tuple[tuple[Hashable, ...] | None, ...]  # None for a numeric column
     incomplete: frozenset[str] = frozenset()  # numeric columns that had missing values
+    # levels that are read as POOLED, by column, of a model of `motlm fit`
+    pooled: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def numeric(cls, names: tuple[str, ...], X: Array | None = None) -> Columns:
@@ -237,6 +240,8 @@ class Columns:
                 continue
             values = _none_for_missing(column)
             code = {value: position for position, value in enumerate(group.levels)}
+            rest = {one: code[POOLED] for one in self.pooled.get(group.name, ()) if POOLED in code}
+            code = rest | code
             codes = np.array([code.get(value, -1) for value in values], dtype=np.intp)
             indicator = (codes[:, None] == np.arange(1, len(group.levels))).astype(float)
             new = codes < 0
@@ -825,6 +830,13 @@ class Inputs:
         """
         own = [parts[..., group.columns].sum(axis=-1) for group in self.groups]
         return np.concatenate([np.stack(own, axis=-1), parts[..., len(self.varies) :]], axis=-1)
+
+    def pool(self, levels: Mapping[str, tuple[str, ...]]) -> Inputs:
+        """The same, which reads these levels as `motlm fit` did. It is no part of the content: the
+        rows of the fit had them pooled already.
+        """
+        columns = replace(self.columns, pooled=levels)
+        return replace(self, reading=replace(self.reading, columns=columns))
 
     def content(self) -> dict[str, Any]:
         """All that predictions depend on, as plain values and arrays."""

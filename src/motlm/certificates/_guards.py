@@ -63,7 +63,7 @@ def refuse_training_rows(
     known, checkable = fingerprint.recognize(keys)
     found, n_checkable = int(known.sum()), int(checkable.sum())
     chance = fingerprint.coincidences(keys, X, codes, n_checkable)
-    if found > chance or fingerprint.same_rows(keys):
+    if found > chance or fingerprint.is_contained(keys):
         raise TrainingRowsError(
             f"{describe_found(found, len(X), n_checkable)} {_verb(found, 'is', 'are')} among the"
             f" {fingerprint.n_rows} used for fitting, the first at row"

@@ -75,7 +75,8 @@ def front_of(
         owner=wanted.owner or card.owner,
         intended_use=wanted.intended_use or card.intended_use,
     )
-    which = _which(judged) + ("" if judged["sealed"] else _of_groups(certificate))
+    as_certified = judged["sealed"] or judged["n_copies"] > 0
+    which = _which(judged) + ("" if as_certified else _of_groups(certificate))
     facts = facts_of(mixture, notes.target, notes.exposure, told, len(y), which)
     return {
         "badge": badge,
