@@ -403,3 +403,23 @@ def test_groups_that_cannot_be_read() -> None:
             split(3, groups=groups)
     first, kept = split(6, groups=("ann", "ann", "bob", "cem", "cem", "cem"))
     assert (first.tolist(), kept.tolist()) == ([0, 1, 2], [4])
+
+
+def test_a_table_of_copies_that_was_fitted_is_no_chance(tmp_path: Path) -> None:
+    """Of a table in which each case stands twice, no row used for fitting is certified or judged
+    later on; and each of the others is counted once.
+    """
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=250).round(3), "b": rng.normal(size=250).round(3)})
+    frame["y"] = np.where(frame["a"] + frame["b"] + rng.normal(size=250) > 0, "p", "q")
+    table, model = tmp_path / "copies.csv", tmp_path / "m.json"
+    pd.concat([frame, frame]).to_csv(table, index=False)
+    options = ["--local-models", "linear", "--localities", "0"]
+    run("fit", table, "--target", "y", "--model", model, *options)
+    assert "350 of the 500 rows are among" in run("certify", model, table, code=2).output
+    assert "350 of the 500 rows were used" in run("evaluate", model, table).output
+    out = json.loads(run("report", model, table, "-o", tmp_path / "r.html", "--json").stdout)
+    assert (out["rows"], out["judged_on"]) == (500, 75)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "the model is judged on the other 75; 75 copies are not counted" in page
+    assert "On 75 rows that were not used for fitting" in page

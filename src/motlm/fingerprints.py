@@ -163,11 +163,12 @@ class Fingerprint:
         )
 
     def is_contained(self, keys: AnyArray) -> bool:
-        """Whether these are the rows, or all of them are among these, though they are of many
-        kinds.
+        """Whether these are the rows, or a table of up to twice as many that has all of them,
+        though they are of many kinds.
         """
         many = len(self.keys) >= _FEW and self.n_rows < _KINDS * self.n_distinct
-        return self.same_rows(keys) or (many and bool(np.isin(self.keys, keys).all()))
+        small = len(keys) <= 2 * self.n_rows
+        return self.same_rows(keys) or (many and small and bool(np.isin(self.keys, keys).all()))
 
 
 def describe_found(found: int, n_rows: int, n_checkable: int) -> str:

@@ -587,6 +587,11 @@ class CheckedTable:
         X = from_arrow(X)
         scribe, text = _scribe(owner), has_text(X)
         if text:
+            if not len(X):
+                raise InputError(
+                    f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is"
+                    f" required by {owner}: the table has columns, but no rows."
+                )
             validate_data(scribe, X, skip_check_array=True)
             rows = X
         else:

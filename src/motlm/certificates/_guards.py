@@ -201,7 +201,7 @@ def note_duplicates(first: AnyArray, second: AnyArray) -> str | None:
     return (
         f"{both} of the {len(second)} sealed rows {_verb(both, 'equals', 'equal')} a row used for"
         " fitting, as common cases do. If the rows of one client or device are equal, they are not"
-        " independent: give its name as groups."
+        " independent: give its name as groups (--group on the command line)."
     )
 
 

@@ -192,10 +192,13 @@ def _wanted(text: str | None, target: Target) -> Any:
         if text.strip() not in labels:
             raise CommandError(f"--wanted {text!r} is not one of the classes {', '.join(labels)}.")
         return labels[text.strip()]
+    if labels:
+        raise CommandError(
+            "--wanted is for regression and for three or more classes; this model predicts one of"
+            " two, and the change to the other one is shown without it."
+        )
     number = click.FLOAT(text, _option("wanted"), click.get_current_context())
     require_finite(click.get_current_context(), _option("wanted"), number)
-    if labels:
-        raise CommandError("--wanted is for regression; this model predicts one of two classes.")
     return number
 
 

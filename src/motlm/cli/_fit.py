@@ -433,7 +433,7 @@ def _read_points(path: Path, prepared: Prepared) -> pd.DataFrame:
     refuse_missing_columns(columns, text, source.name)
     read = read_rows(columns, text, True, {}, prepared.pooled)
     refuse_unreadable(read, text.index, source.name)
-    show_message(f"{len(read.rows)} typical cases from {source.name}")
+    show_message(f"{amount(len(read.rows), 'typical case')} from {source.name}")
     return read.rows
 
 

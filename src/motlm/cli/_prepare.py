@@ -411,7 +411,10 @@ def _holes(n_missing: dict[str, int], n_rows: int, columns: Columns) -> list[str
     lines = []
     for name, levels in zip(columns.names, columns.levels, strict=True):
         count = n_missing[name]
-        words = "the median of the rows to fit on stands in, and a term tells that it is missing"
+        words = (
+            "the median of the rows to fit on stands in, and a term tells that it is missing, if"
+            " any of those rows lacks it"
+        )
         if levels is not None:
             words = "a category of its own"
         if count:
@@ -430,9 +433,10 @@ def _read_all(
     read = read_rows(columns, features, False, fill, pooled, allowed)
     bad = np.flatnonzero(read.reason != "")
     if len(bad):
+        more = f" ({amount(len(bad) - 1, 'more row')} like it)" if len(bad) > 1 else ""
         raise TableError(
-            f"row {features.index[bad[0]]}: {read.reason[bad[0]]}, unlike the other rows; correct"
-            " it, leave it empty to mark it as missing, --drop the column, or name it in"
+            f"row {features.index[bad[0]]}: {read.reason[bad[0]]}, unlike the other rows{more};"
+            " correct it, leave it empty to mark it as missing, --drop the column, or name it in"
             " --categories."
         )
     return read.rows

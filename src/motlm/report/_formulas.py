@@ -43,9 +43,10 @@ def terms_of(view: View, i: int) -> dict[str, Any]:
         one["width"] = round(100 * one["size"] / most, 1)
         one["size"] = number(one["size"], 3)
     scores = list(model.classes) or [None]
+    each = [model.of_class(label) for label in model.classes] or [model]
     shown = [one for one in groups if one["differs"]] if corrected else groups
     return {
-        "intercept": [number(float(value)) for value in np.atleast_1d(model.intercept)],
+        "intercept": [number(one.base) for one in each],
         "intercept_scale": number(float(model.intercept_scale), 2),
         "scores": scores,
         "base": None if model.reference is None else number(model.base, _DIGITS),
@@ -57,6 +58,7 @@ def terms_of(view: View, i: int) -> dict[str, Any]:
         "more": shown[_FIRST:],
         "same": [one for one in groups if one not in shown],
         "left_out": len(mixture.inputs.groups) - len(groups),
+        "curved": any(one["curved"] for one in groups),
     }
 
 
@@ -81,13 +83,14 @@ def _group(
     if group.levels is not None:
         lines.append({"level": _told(group.levels[0]), "reference": True})
     for k, j in enumerate(columns):
+        told = not (curved and k == 0) or exterior is not None  # a curve is not a coefficient
         lines.append(
             {
                 "level": _level(group, k),
-                "values": [number(float(value)) for value in coef[:, k]],
+                "values": [number(float(value)) if told else "" for value in coef[:, k]],
                 **_factor(factors.get(model.feature_names[j]), curved),
                 "everywhere": [] if other is None else [number(float(v)) for v in other[:, k]],
-                "scale": number(float(model.coef_scale[j]), 2),
+                "scale": number(float(model.coef_scale[j]), 2) if told else "",
             }
         )
     return {

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._typing import Booleans
 from ..certificates import standing
@@ -141,6 +141,7 @@ def render(
     y = np.asarray(column_or_1d(y, warn=True))
     if len(y) == 0:
         raise InputError("a report needs rows; X and y are empty.")
+    check_consistent_length(X, y)
     notes = getattr(model, "table_", TableNotes(""))
     if comparison is not None:
         names = tuple(map(str, getattr(model, "feature_names_in_", ())))
