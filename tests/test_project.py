@@ -196,6 +196,17 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         exec(compile(block, page.name, "exec"), namespace)
 
 
+def test_the_readme_quotes_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """But for the numbers, which may depend on the processor."""
+    text = (ROOT / "README.md").read_text()
+    namespace: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(block, "README.md", "exec"), namespace)
+    headline = capsys.readouterr().out.splitlines()[-1]
+    quoted = " ".join(text.split())
+    assert re.sub(r"[\d.]+", "#", headline) in re.sub(r"[\d.]+", "#", quoted)
+
+
 def run_commands(page: str) -> None:
     """Every `motlm` line of a block, in order; comparisons of one linear model on two folds."""
     lines = re.findall(r"^ {4}(motlm .*)$", (ROOT / page).read_text(), re.MULTILINE)

@@ -70,7 +70,8 @@ def refuse_missing_columns(columns: Columns, text: pd.DataFrame, where: str) -> 
     missing = [name for name in columns.names if name not in text.columns]
     if missing:
         raise TableError(
-            f"{where} has no column {missing[0]!r}; the model needs {', '.join(columns.names)}."
+            f"{where} has no column {', '.join(map(repr, missing))}; the model needs"
+            f" {', '.join(columns.names)}."
         )
 
 

@@ -337,7 +337,9 @@ class RowExplanation:
             f"    nearest training rows for which the same model is used{self._identical}:",
             *(
                 f"        {_name_of(one)}, at a distance of {number(one['distance'])}: "
-                + ", ".join(f"{name} = {number(one['values'][name])}" for name in names)
+                + ", ".join(
+                    f"{name} = {number(one['values'][name]) or 'missing'}" for name in names
+                )
                 + more
                 for one in self.neighbors
             ),

@@ -86,6 +86,7 @@ def front_of(
         "n_judged": len(some),
         "delta": case.delta,
         "certified": case.certified,
+        "sealed": judged["sealed"],
         "rate_certificate": None if rates is None else _blocks(str(rates)),
         "exposure_name": notes.exposure,
     }
