@@ -33,6 +33,7 @@ from motlm.errors import ModelFileError, UnknownCategoryError
 from motlm.explanations import counterfactual, explain_global, explain_local, importance
 from motlm.files import checksum
 from motlm.pipelines import _count_outputs, _places, subject_of
+from motlm.preprocessing import PoolRareLevels
 from motlm.report import render
 
 QUICK = {
@@ -765,3 +766,24 @@ def test_indicators_are_counted(drop: Any, rare: dict[str, int]) -> None:
     counts = [_count_outputs(step, k) for k in range(3)]
     names = [str(name).split("_")[0] for name in step.get_feature_names_out()]
     assert counts == [names.count(name) for name in frame]
+
+
+def test_pooled_columns_keep_their_names() -> None:
+    """Columns without rare levels are told as they are; yes and no as such."""
+    frame, score = table(400)
+    y = np.where(score > np.median(score), "p", "q")
+    frame = frame.assign(
+        own=frame["age"] > 40, place=np.r_[["isle"] * 4, ["cape"] * 4, ["north", "south"] * 196]
+    )
+    model = make_pipeline(PoolRareLevels(10), classifier()).fit(frame, y)
+    alone = classifier().fit(frame.assign(place=model[0].transform(frame)["place"]), y)
+    row, same = explain_local(model, frame)[9], explain_local(alone, frame)[9]
+    assert row.contributions.keys() == same.contributions.keys() == set(frame)
+    assert row.contributions == pytest.approx(same.contributions)
+    assert "own = yes (there " in str(row) or "own = no (there " in str(row)
+    assert re.search(r"own = (yes|no) \(there (yes|no)\)", str(row))
+    assert explain_local(model, frame)[0].values["place"] == "isle"
+    change = counterfactual(model, frame[9:10], immutable=["place"])
+    assert change.found
+    with pytest.raises(ModelFileError, match=r"makes? the column 'place'"):
+        motlm.save(model, "never.json")

@@ -554,7 +554,8 @@ def prepare(pipeline: Pipeline) -> Prepared:
     for one in made:
         if one.chain is None or one.source is None:
             raise ModelFileError(
-                f"a file cannot hold the step {one.maker} of this pipeline, which makes the column"
+                f"a file cannot hold the {f'step {one.maker}' if one.maker else 'steps'} of this"
+                f" pipeline that make{'s' if one.maker else ''} the column"
                 f" {one.name!r}.",
                 f"Files hold {', '.join(_KEPT)}, and selections of columns; pickle the pipeline, or"
                 " save its last step alone.",
@@ -862,9 +863,8 @@ def trace(step: Any, columns: Sequence[Made]) -> list[Made]:
         return list(step.columns)
     if hasattr(step, "get_support") and hasattr(step, "inverse_transform"):
         return [one for one, kept in zip(columns, step.get_support(), strict=True) if kept]
-    known = (
-        _KNOWN.get(type(step).__name__) if type(step).__module__.startswith("sklearn.") else None
-    )
+    ours = type(step).__module__.startswith(("sklearn.", "motlm."))
+    known = _KNOWN.get(type(step).__name__) if ours else None
     clips = getattr(step, "clip", False)  # numbers beyond the training rows
     found = None if known is None or clips else known(step, columns)
     return _mixed(step, columns) if found is None else found
@@ -988,6 +988,14 @@ def _function(step: Any, columns: Sequence[Made]) -> list[Made] | None:
     return _one_by_one(step, columns) if isinstance(step.func, np.ufunc) else None
 
 
+def _pooled(step: Any, columns: Sequence[Made]) -> list[Made]:
+    """Columns without rare levels stay as they are, and the others keep their names."""
+    return [
+        replace(one, chain=None, sources=one.origins) if name in step.pooled_ else one
+        for name, one in zip(_known_names(step), columns, strict=True)
+    ]
+
+
 def _by_columns(step: Any, columns: Sequence[Made]) -> list[Made] | None:
     """Of a ColumnTransformer."""
     made: dict[int, Made] = {}
@@ -1051,6 +1059,7 @@ _KNOWN: dict[str, Callable[[Any, Sequence[Made]], list[Made] | None]] = {
     "Binarizer": _one_by_one,
     "KBinsDiscretizer": _binned,
     "FunctionTransformer": _function,
+    "PoolRareLevels": _pooled,
     "ColumnTransformer": _by_columns,
 }
 

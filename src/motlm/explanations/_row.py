@@ -277,13 +277,19 @@ class RowExplanation:
             {
                 "feature": name,
                 "value": None if name in self.missing else self.values[name],
-                **({"reference": self.reference_values.get(name)} if self.reference_values else {}),
+                **({"reference": self._reference(name)} if self.reference_values else {}),
                 "contribution": self.contributions[name],
                 **({"factor": factors[name]} if factors else {}),
                 **({f"against {self.runner_up}": against[name]} if against else {}),
             }
             for name in order
         ]
+
+    def _reference(self, name: str) -> Any:
+        """The value that the row's is compared with; of yes and no as such."""
+        value = self.reference_values.get(name)
+        told = isinstance(self.values[name], (bool, np.bool_)) and value in (0, 1)
+        return bool(value) if told else value
 
     @property
     def decided_by(self) -> str:
