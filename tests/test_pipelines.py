@@ -776,8 +776,9 @@ def test_pooled_columns_keep_their_names() -> None:
         own=frame["age"] > 40, place=np.r_[["isle"] * 4, ["cape"] * 4, ["north", "south"] * 196]
     )
     model = make_pipeline(PoolRareLevels(10), classifier()).fit(frame, y)
-    alone = classifier().fit(frame.assign(place=model[0].transform(frame)["place"]), y)
-    row, same = explain_local(model, frame)[9], explain_local(alone, frame)[9]
+    pooled = model[0].transform(frame)
+    alone = classifier().fit(pooled, y)
+    row, same = explain_local(model, frame)[9], explain_local(alone, pooled)[9]
     assert row.contributions.keys() == same.contributions.keys() == set(frame)
     assert row.contributions == pytest.approx(same.contributions)
     assert "own = yes (there " in str(row) or "own = no (there " in str(row)
