@@ -14,16 +14,16 @@ PICTURE = Path(__file__).parent / "pictures" / "modules.svg"
 LAYERS = {  # from the bottom to the top
     "numerics": "limits special lookup membership losses combinations divergence bounds intervals",
     "rows and distributions": (
-        "frames missing units bends transformed cards inputs summaries rows sketches fingerprints"
-        " posterior"
+        "frames missing units bends transformed cards inputs summaries rows sketches repeats"
+        " fingerprints posterior"
     ),
     "objective": "metrics regions geometry objective",
     "search": "screening starts optimize reproduction watch strengths running search",
     "fitted model": "overlap targets localities routine mixture pipelines corrections extents",
     "fit": "problem calibration folds terms learning checks warmup fitting",
-    "uses of a mixture": "certificates files exports",
+    "uses of a mixture": "tables certificates files exports",
     "estimators": "estimators loading",
-    "readers": "tables scores explanations evaluation groups comparison plotting report cli",
+    "readers": "scores explanations evaluation groups comparison plotting report cli",
     "data": "datasets preprocessing baselines",
 }
 WIDE, HIGH, GAP, ROW, LEFT = 104, 30, 16, 74, 150
