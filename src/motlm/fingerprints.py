@@ -13,7 +13,7 @@ from scipy.special import gammaincinv
 from scipy.stats import binom
 
 from ._typing import AnyArray, Array, Booleans, Integers
-from .repeats import group_equal
+from .repeats import count_pairs, group_equal, pairs_of
 from .sketches import Sketch, hash_column
 
 __all__ = ["Fingerprint", "describe_found", "five_digits", "one_of_equal", "row_keys"]
@@ -68,7 +68,7 @@ class Fingerprint:
             keys[:SIZE],
             len(target),
             len(keys),
-            _count_pairs(counts),
+            pairs_of(counts),
             float(np.mean(target)),
             float(np.std(target)),
             (Sketch.of(X, target, every),),
@@ -113,7 +113,7 @@ class Fingerprint:
         """
         if n_checkable == 0:
             return 0
-        pairs = _count_pairs(np.unique(keys, return_counts=True)[1])
+        pairs = count_pairs(keys)
         if pairs == self.pairs == 0.0 and self.n_rows * _expect_equal(X, target) < _RARE:
             return 0
         rates = _equal_rate(self.pairs, self.n_rows) * _equal_rate(pairs, len(X))
@@ -193,11 +193,6 @@ def _codes(X: Array, target: Array) -> list[Integers]:
     return [np.unique(five_digits(one), return_inverse=True)[1] for one in columns]
 
 
-def _count_pairs(counts: AnyArray) -> float:
-    """Pairs of equal rows, from how many rows are equal."""
-    return float((counts * (counts - 1.0)).sum() / 2.0)
-
-
 def _equal_rate(pairs: float, n_rows: int) -> float:
     """How often two rows are equal, with a margin for few pairs."""
     possible = n_rows * (n_rows - 1.0) / 2.0
@@ -212,7 +207,7 @@ def _expect_equal(X: Array, target: Array) -> float:
     for j in range(X.shape[1] + 1):
         column = np.asarray(X[:, j] if j < X.shape[1] else target, dtype=np.float64)
         counts = np.unique(five_digits(column), return_counts=True)[1]
-        rate = (_count_pairs(counts) + 1.0) / max(n_rows * (n_rows - 1.0) / 2.0, 1.0)
+        rate = (pairs_of(counts) + 1.0) / max(n_rows * (n_rows - 1.0) / 2.0, 1.0)
         many = 2 * len(counts) > n_rows
         if many and _has_more_digits(column):
             rate = min(rate, _RESOLVED)

@@ -9,7 +9,7 @@ from scipy.stats import poisson
 
 from ._typing import AnyArray, Integers
 
-__all__ = ["add_marks", "count_pairs", "group_equal", "in_order", "marks_of"]
+__all__ = ["add_marks", "count_pairs", "group_equal", "in_order", "marks_of", "pairs_of"]
 
 _CHANCE = 1e-2  # probability of taking equal rows for copies where chance explains them
 _MANY = 10  # copies of each row, on average, in a table of a few kinds of cases
@@ -53,7 +53,11 @@ def add_marks(marks: list[AnyArray]) -> AnyArray:
 
 def count_pairs(keys: AnyArray) -> float:
     """Pairs of equal ones."""
-    counts = np.unique(keys, return_counts=True)[1].astype(float)
+    return pairs_of(np.unique(keys, return_counts=True)[1])
+
+
+def pairs_of(counts: AnyArray) -> float:
+    """Pairs of equal ones, from how many of each there are."""
     return float((counts * (counts - 1.0)).sum() / 2.0)
 
 
