@@ -199,3 +199,20 @@ def test_a_loaded_model_pools_as_the_command_line_does(tmp_path: Path) -> None:
     np.testing.assert_allclose(answers, pd.read_csv(out)["prediction"], rtol=1e-12)
     with pytest.warns(UnknownCategoryWarning, match="reef"):
         loaded.predict(X.assign(place="reef")[:1])
+
+
+@pytest.mark.parametrize("task", ["classification", "regression", "rate"])
+def test_a_column_of_rare_levels_alone(task: str, tmp_path: Path) -> None:
+    """All of them are pooled to one, so that no column varies: a constant is fitted."""
+    k = np.arange(100)
+    frame = pd.DataFrame({"a": [f"v{i % 13}" for i in k], "y": (k // 3) % 2})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    options = ["--target", "y", "--task", task, "--model", model, "--report", page]
+    result = run("fit", tmp_path / "t.csv", *options)
+    assert "sealed rows" in result.stdout
+    assert page.is_file()
+    if task == "regression":
+        wanted = ["--row", 0, "--wanted", "inf"]
+        refused = run("explain", model, tmp_path / "t.csv", *wanted, code=2)
+        assert "inf is not a finite number" in refused.output

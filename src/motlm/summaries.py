@@ -110,7 +110,7 @@ class Summary:
         if known is None:
             low, high = (read.array(name, (n_encoded,)) for name in ("low", "high"))
             places = read.integers("whole", len(read.sequence("whole")))
-            if len(set(places)) < len(places) or max(places, default=0) >= n_encoded:
+            if len(set(places)) < len(places) or max(places, default=-1) >= n_encoded:
                 raise read.fail("whole", f"different numbers below {n_encoded}", places)
             whole = np.isin(np.arange(n_encoded), places)
             known = {"low": low, "high": high, "whole": whole}

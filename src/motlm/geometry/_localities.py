@@ -343,7 +343,8 @@ class LearnedLocalities(LearnedBalls):
         asked = None
         if not read.is_null("columns"):
             asked = read.integers("columns", len(read.sequence("columns")))
-            if not asked or max(asked) >= d or len(set(asked)) != len(asked):
+            none = not asked and d > 0  # a model without columns has none to look at
+            if none or max(asked, default=-1) >= d or len(set(asked)) != len(asked):
                 raise read.fail("columns", f"different numbers below {d}", asked)
         else:
             read.raw("columns")
