@@ -38,6 +38,7 @@ from motlm.errors import (
     LookAlikeWarning,
     MotlmError,
     MotlmWarning,
+    NeedlessLocalityWarning,
     StoppedEarlyWarning,
 )
 from motlm.explanations import explain_global
@@ -1418,6 +1419,7 @@ def test_texts_of_errors_and_warnings() -> None:
     printed = {
         StoppedEarlyWarning: "It was so.",
         EmptyLocalityWarning: "It was so. Ask for fewer with --localities.",
+        NeedlessLocalityWarning: "It was so. --localities auto chooses their number.",
         LookAlikeWarning: "It was so. Write them alike in the table.",
         MotlmWarning: "It was so.",
         MotlmError: "It was so. Write Python.",

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes
 from sklearn.metrics import mean_poisson_deviance
+from sklearn.model_selection import KFold
 
+import motlm
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
-from motlm.errors import InputError
+from motlm.datasets import make_reg_case1
+from motlm.errors import InputError, NeedlessLocalityWarning
 from motlm.folds import Candidate, choose_candidate, is_close, left_out
+from motlm.report import render
 
 QUICK = {"random_state": 0, "n_starts": 2, "max_localities": 2}
 
@@ -103,6 +110,47 @@ def test_noise_has_no_localities_and_no_curves() -> None:
     fresh = np.random.default_rng(2).normal(size=(4000, 3))
     truth = fresh[:, 0] + np.random.default_rng(3).normal(size=4000)
     assert model.cv_score_ == pytest.approx(model.score(fresh, truth), abs=0.12)
+
+
+def test_localities_that_were_asked_for_are_beside_none(tmp_path: Path) -> None:
+    """Of linear data: a warning, a line of the table, of the path and of the page."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = X @ [1, 2, 0, -1] + rng.normal(size=120)
+    model = LocalMixtureRegressor(
+        2, local_models="linear", inverse_temperature=[64, 256], random_state=0
+    )
+    with pytest.warns(NeedlessLocalityWarning, match="clearly worse with 2 localities") as told:
+        model.fit(X, y)
+    results = model.cv_results_
+    none = results["n_localities"] == 0
+    assert none.sum() == 2
+    assert not results["chosen"][none].any()
+    assert results["chosen"].sum() == 1
+    best = results["mean_test_score"][none].max()
+    assert best > model.cv_score_
+    assert f"R2 {model.cv_score_:.3g} instead of {best:.3g}" in str(told[0].message)
+    model.save(tmp_path / "m.json")
+    again = motlm.load(tmp_path / "m.json")
+    assert [one.n_localities for one in again.path_ if one.stage == "without"] == [0, 0]
+    text = render(again, X, y, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "One model without any does better on rows left out" in text
+
+
+def test_localities_that_are_needed_are_not_warned_of() -> None:
+    X, y = make_reg_case1(200, random_state=0)
+    model = LocalMixtureRegressor(1, local_models="linear", random_state=0).fit(X, y)
+    assert 0 in model.cv_results_["n_localities"]
+    assert len(model.localities_) == 1
+
+
+def test_of_a_number_that_is_asked_for_the_kind_that_has_as_many_is_chosen() -> None:
+    """In all columns both localities are empty or tell nothing."""
+    data = load_diabetes()
+    train, _ = list(KFold(4, shuffle=True, random_state=0).split(data.data))[3]
+    model = LocalMixtureRegressor(2, local_models="linear", random_state=0)
+    model.fit(data.data[train], data.target[train])
+    assert len(model.localities_) == 2
 
 
 def test_the_number_of_jobs_changes_nothing() -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "ModelFileError",
     "MotlmError",
     "MotlmWarning",
+    "NeedlessLocalityWarning",
     "NotAModelFileError",
     "NotConvergedWarning",
     "StoppedEarlyWarning",
@@ -168,6 +169,12 @@ class EmptyLocalityWarning(MotlmWarning):
 class IdleLocalityWarning(MotlmWarning):
     """A locality that was asked for tells nothing: its model hardly differs from the exterior's, or
     it contains all rows, so that the exterior is used for none.
+    """
+
+
+class NeedlessLocalityWarning(MotlmWarning):
+    """Rows that were left out are predicted clearly worse with the localities that were asked for
+    than by one model without any.
     """
 
 

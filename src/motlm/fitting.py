@@ -34,11 +34,12 @@ from .errors import (
     IdleLocalityWarning,
     InputError,
     MotlmWarning,
+    NeedlessLocalityWarning,
     NotConvergedWarning,
     StoppedEarlyWarning,
 )
 from .fingerprints import Fingerprint
-from .folds import Chosen, score_of
+from .folds import Chosen, score_name, score_of
 from .geometry import (
     Geometry,
     GivenCenters,
@@ -50,7 +51,7 @@ from .geometry import (
     radii,
 )
 from .inputs import CheckedTable, Columns, Group, Reading
-from .learning import Found, Learning, idle_localities
+from .learning import Found, Learning
 from .limits import SMALLEST_TARGET
 from .missing import fill_in, find_medians
 from .mixture import Mixture, Provenance
@@ -194,9 +195,11 @@ def fit_mixture(
         )
         found = learning.learn(rows, wholes, sizes, resumed, validation)
         found = learning.shorten(found, rows, wholes)
-    _warn_of_end(found, sizes, watch, rows, settings)
-    fingerprint = _fingerprint(table, validation, before if resumed is not None else None)
     chosen = learning.chosen[-1] if learning.chosen else None
+    _warn_of_end(found, sizes, watch, rows, settings)
+    if chosen is not None and chosen.needless and found.kept:
+        _warn_of_needless(chosen, found, target)
+    fingerprint = _fingerprint(table, validation, before if resumed is not None else None)
     mixture = _keep(found, table, settings, fingerprint, room, learning)
     if chosen is None:
         return mixture, None
@@ -211,7 +214,7 @@ def _without_holes(table: Table, columns: Columns) -> Array:
 
 
 def _tried(chosen: Chosen, learning: Learning, target: Target) -> Tried:
-    every = chosen.every
+    every = [*chosen.alone, *chosen.every]
     kinds = [learning.recipes[one.variant] for one in every]
     loss = np.array([one.loss for one in every])
     unit = target.risk_unit if target.loss.likelihood else 1.0
@@ -665,6 +668,21 @@ def _warn_of_constants(names: tuple[str, ...], varies: Booleans, n: int) -> None
     warnings.warn(MotlmWarning(text + ".", "Leave it out of X."), stacklevel=user_level())
 
 
+def _warn_of_needless(chosen: Chosen, found: Found, target: Target) -> None:
+    n = len(found.kept)
+    own, other = (
+        score_of(loss, target) for loss in (chosen.loss, min(one.loss for one in chosen.alone))
+    )
+    text = (
+        f"rows left out are predicted clearly worse with {n} localit{'y' if n == 1 else 'ies'} than"
+        f" by one model without any: {score_name(target)} {own:.3g} instead of {other:.3g}."
+    )
+    advice = "Fit without points of interest, or give others."
+    if found.problem.geometry.sought:
+        advice = "n_localities='auto' chooses their number."
+    warnings.warn(NeedlessLocalityWarning(text, advice), stacklevel=user_level())
+
+
 def _warn_of_end(
     found: Found, sizes: list[int], watch: Watch, table: Table, settings: Settings
 ) -> None:
@@ -694,7 +712,7 @@ def _warn_of_end(
             f" {solution.inverse_temperature:g})."
         )
         warnings.warn(EmptyLocalityWarning(text, advice), stacklevel=user_level())
-    idle = idle_localities(found) if len(sizes) == 1 else []
+    idle = found.idle if len(sizes) == 1 else []
     if idle:
         which = ", ".join(map(str, idle))
         text = (

@@ -35,6 +35,7 @@ __all__ = [
     "is_close",
     "left_out",
     "mean_by_row",
+    "score_name",
     "score_of",
 ]
 
@@ -47,9 +48,18 @@ _TIMES_BAYES = (0.5, 1.0, 2.0, 4.0)  # multiples of Bayes' rule that are tried
 _LOOKED_AT = 2.0  # the one at which localities are looked for
 _NOISE = (1e-4, 1.0)  # share of the target's variance, at least and at most
 _HOPELESS = 2.0  # standard errors by which a way of candidates is behind before it is left
+_CLEARLY = 2.0  # standard errors by which one model is better than localities that are asked for
 _STEPS = 4.0  # searches that a number of localities takes on the rows of a fold, about
 _LOOKED = 2  # numbers of localities that are tried with each kind, however far behind
 _PATIENCE = 2  # numbers of localities without improvement before growth ends
+
+
+_SCORES = {
+    "log": "minus the log loss",
+    "zero-one": "accuracy",
+    "squared": "R2",
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "minus the deviance"),
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,9 @@ class Candidate:
         Of each row, by models that were fitted without it.
     loss, error : float
         Their mean, and its standard error.
+    whole : bool
+        Whether in most folds each of its localities has rows and tells something about them; True
+        where their number is to be chosen.
     """
 
     variant: int
@@ -74,6 +87,7 @@ class Candidate:
     losses: Array
     loss: float
     error: float
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,10 @@ class Chosen:
     # of each fold the rows left out, and their scores in units of the target, (.., n_left_out)
     left: list[tuple[Booleans, Array]]
     loss: float  # of these rows
+    # one model without localities at each lambda, beside which those that were asked for can be
+    # judged; and whether the best of these is clearly better
+    alone: list[Candidate] = field(default_factory=list)
+    needless: bool = False
 
 
 def left_out(
@@ -162,6 +180,11 @@ def score_of(loss: Any, target: Target) -> Any:
     return -loss * target.risk_unit if target.loss.likelihood else 1.0 - loss
 
 
+def score_name(target: Target) -> str:
+    """Of what `score_of` gives."""
+    return _SCORES.get(target.loss_name, "score")
+
+
 def choose_candidate(
     candidates: Sequence[Candidate],
     weight: Array,
@@ -230,8 +253,12 @@ class Folds:
 
     Parameters
     ----------
+    table : Table
+        All rows.
     recipes : sequence of Recipe
         The kinds of mixtures: of linear models first, of localities in a few columns first.
+    sizes : sequence of int
+        Numbers of localities to choose from.
     masks : list of ndarray
         Of rows left out (see `left_out`).
     temperatures : tuple of float
@@ -247,7 +274,9 @@ class Folds:
         That applies a function to each of several parts, on threads perhaps.
     """
 
+    table: Table
     recipes: Sequence[Recipe]
+    sizes: Sequence[int]
     masks: Sequence[Booleans]
     temperatures: tuple[float, ...]
     automatic: bool
@@ -258,17 +287,19 @@ class Folds:
     share_out: Callable[[Any, Any], list[Any]]
     # of each variant
     parts: dict[int, list[Part]] = field(default_factory=dict)
-    every: list[Candidate] = field(default_factory=list)
+    ones: list[Candidate] = field(default_factory=list)  # one model without localities
+    every: list[Candidate] = field(default_factory=list)  # of `sizes`
+
+    def __post_init__(self) -> None:
+        self.weight = np.where(np.any(self.masks, axis=0), self.table.weight, 0.0)
 
     @property
     def target(self) -> Target:
         return self.recipes[0].target
 
-    def run(self, table: Table, sizes: Sequence[int]) -> Chosen:
+    def run(self) -> Chosen:
         """Try all candidates, as far as they may win and time allows, and choose."""
-        self.table = table
-        self.weight = np.where(np.any(self.masks, axis=0), table.weight, 0.0)
-        grows = self.recipes[0].geometry.sought
+        grows, sizes = self.recipes[0].geometry.sought, self.sizes
         last = max(sizes)
         steps = len(self.masks) * len(self.recipes) * (max(last, 1) if grows else 1)
         self.watch.plan(_STEPS * steps + 1)
@@ -278,13 +309,13 @@ class Folds:
         ]
         self._prepare(firsts)
         variants = list(range(len(self.recipes)))
-        anchor = self._look_at(firsts, sizes)
+        anchor = self._look_at(firsts)
         if grows or 0 in sizes:
             variants = self._bending(variants, firsts)
         self._prepare([v for v in variants if last])
         ladder = range(1, last + 1) if grows else [n for n in sizes if n]
         for n in ladder:
-            if self.every and (self.watch.over() or self._is_futile(sizes)):
+            if self.every and (self.watch.over() or self._is_futile()):
                 break
             for v in list(variants):
                 if n in sizes and n > _LOOKED and self._is_hopeless(v):
@@ -331,9 +362,12 @@ class Folds:
         return self._conclude(self.every[-1])
 
     def _choose(self) -> Candidate:
-        rule = 1.0 if self.target.loss.likelihood else None
+        """Where a number of localities is asked for, of those that have as many."""
+        rule, every = 1.0 if self.target.loss.likelihood else None, self.every
+        if len(self.sizes) == 1:
+            every = [one for one in every if one.whole] or every
         return choose_candidate(
-            self.every, self.weight, lambda v: self.recipes[v].bends is None, rule
+            every, self.weight, lambda v: self.recipes[v].bends is None, rule
         )
 
     def _prepare(self, variants: Sequence[int]) -> None:
@@ -356,7 +390,7 @@ class Folds:
 
     # -- one model ---------------------------------------------------------------------------------
 
-    def _look_at(self, firsts: Sequence[int], sizes: Sequence[int]) -> float:
+    def _look_at(self, firsts: Sequence[int]) -> float:
         """Try one model of each kind; the lambda at which localities are to be looked for."""
         anchor = self.target.anchor
         for v in firsts:
@@ -373,10 +407,9 @@ class Folds:
 
             self.share_out(solve, parts)
             self.watch.report(f"one model, {self._name(v)}")
-        ones = [self._judge(v, 0, one) for v in firsts for one in self.temperatures]
-        if 0 in sizes:
+        self.ones = ones = [self._judge(v, 0, one) for v in firsts for one in self.temperatures]
+        if 0 in self.sizes:
             self.every += ones
-        self.ones = ones
         if not self.automatic:
             near = [one for one in self.temperatures if one <= anchor] or [min(self.temperatures)]
             return max(near)
@@ -437,7 +470,15 @@ class Folds:
                 "the losses of rows left out are beyond the range of floats.",
                 "Divide the target by a number of its size, or take its logarithm.",
             )
-        return Candidate(variant, n, temperature, losses, loss, error)
+        whole = [self._has_all(part, (n, temperature)) for part in self.parts[variant]]
+        return Candidate(variant, n, temperature, losses, loss, error, 2 * sum(whole) > len(whole))
+
+    def _has_all(self, part: Part, key: tuple[int, float]) -> bool:
+        """Whether each locality has rows of its own, and tells something about them."""
+        posterior, problem = part.found[key].posterior, part.problem
+        if len(self.sizes) > 1 or not posterior.n_localities or not problem.geometry.sought:
+            return True
+        return bool(problem.count_rows(posterior).all() and not problem.idle(posterior))
 
     def _scores(self, part: Part, key: tuple[int, float]) -> Array:
         """Of the rows left out."""
@@ -446,10 +487,10 @@ class Folds:
             problem, held = problem.keep([]), replace(held, distance=held.distance[:, :0])
         return self.scores(problem, posterior, held)
 
-    def _is_futile(self, sizes: Sequence[int]) -> bool:
+    def _is_futile(self) -> bool:
         """Whether the last few sizes gave no improvement."""
         tried = sorted({one.n_localities for one in self.every})
-        if len(tried) <= _PATIENCE or len(sizes) == 1:
+        if len(tried) <= _PATIENCE or len(self.sizes) == 1:
             return False
         late = tried[-_PATIENCE:]
         before = min(one.loss for one in self.every if one.n_localities not in late)
@@ -473,7 +514,11 @@ class Folds:
             (mask, np.asarray(part.problem.target.in_units(self._scores(part, key))))
             for mask, part in zip(self.masks, parts, strict=True)
         ]
-        return Chosen(best, self.every, seeds, left, best.loss)
+        if 0 in self.sizes:
+            return Chosen(best, self.every, seeds, left, best.loss)
+        one = min(self.ones, key=_loss)
+        needless = not is_close(best.losses, one.losses, self.weight, _CLEARLY)
+        return Chosen(best, self.every, seeds, left, best.loss, self.ones, needless)
 
     def _name(self, variant: int) -> str:
         """Of a variant, in words."""

@@ -17,7 +17,6 @@ from .errors import FewRowsWarning, InputError
 from .folds import Chosen, Folds, is_close, left_out, score_of
 from .geometry import radii
 from .limits import FARTHEST, TEMPERATURES
-from .objective import BLOCK
 from .optimize import Record, Solution
 from .overlap import Overlap, apply_to, contain
 from .posterior import Posterior
@@ -34,14 +33,12 @@ __all__ = [
     "Outcome",
     "choose",
     "choose_simplest",
-    "idle_localities",
     "is_futile",
 ]
 
 PATIENCE = 2  # sizes without improvement before growth ends
 _RAISED = 4  # times that lambda is doubled to keep as many localities as were asked for
 _FEWEST = 5  # rows of a locality, where their number is chosen
-_IDLE = 0.01  # largest difference of scores, in standard deviations, that tells nothing
 _FEW = 2  # localities; more are looked for at twice the anchor, where one more is cheaper
 
 
@@ -53,6 +50,11 @@ class Found:
     problem: Problem
     kept: list[int]
     searched: int = 0  # localities, before those without rows were dropped
+
+    @property
+    def idle(self) -> list[int]:
+        """Localities that tell nothing."""
+        return self.problem.idle(self.solution.posterior)
 
 
 @dataclass(frozen=True)
@@ -283,7 +285,9 @@ class Learning:
         """Choose by cross-validation, and search on all rows."""
         runner = self._search(wholes[0])
         folds = Folds(
+            table=table,
             recipes=self.recipes,
+            sizes=sizes,
             masks=masks,
             temperatures=tuple(sorted(self.temperatures)),
             automatic=self.automatic,
@@ -293,7 +297,7 @@ class Learning:
             seed=int(self.rng.integers(2**31)),
             share_out=runner.in_threads,
         )
-        chosen = folds.run(table, sizes)
+        chosen = folds.run()
         self.chosen.append(chosen)
         self.records.extend(_records_of(chosen, folds, wholes[0].target))
         best, whole = chosen.best, wholes[chosen.best.variant]
@@ -406,7 +410,7 @@ class Learning:
         ranked = sorted(solutions, key=lambda one: one.objective)
         posterior = ranked[0].posterior
         radius = radii(problem.geometry, posterior)
-        inside = _count_rows(problem, posterior, radius)
+        inside = problem.count_rows(posterior)
         enveloped = bool((inside == len(problem.rows)).any())
         whole = bool(inside.all()) and not enveloped
         if held is None:
@@ -440,7 +444,7 @@ class Learning:
             every.sort(key=lambda found: -len(found.kept))
             if len(every[0].kept) < asked:
                 every = [self._refill(every[0], problem, asked), *every]
-            elif self.automatic and idle_localities(every[0]):
+            elif self.automatic and every[0].idle:
                 every = [self._stir(every[0], problem, asked), *every]
         self.records.extend(
             _record("final", rank, one.solution, problem.target) for rank, one in enumerate(every)
@@ -475,7 +479,7 @@ class Learning:
         """Where localities that were asked for differ from the exterior by nothing, at larger
         inverse temperatures, at which a difference is cheaper, as long as fewer of them are idle.
         """
-        search, least = self._search(problem), len(idle_localities(found))
+        search, least = self._search(problem), len(found.idle)
         temperature = found.solution.inverse_temperature
         leaders: list[Solution] = []
         for _ in range(_RAISED):
@@ -488,7 +492,7 @@ class Learning:
                 problem.objective(n, temperature), [leaders[0].posterior], tol=None
             )
             again = self._drop_empty(Found(end, problem, list(range(n)), n))
-            idle = len(idle_localities(again))
+            idle = len(again.idle)
             if len(again.kept) == n and idle < least:
                 found, least = again, idle
             if not least:
@@ -498,7 +502,7 @@ class Learning:
     def _drop_empty(self, found: Found, least: int = 1) -> Found:
         """Drop the localities with fewer rows, search on without them, until all have as many."""
         solution, problem, posterior = found.solution, found.problem, found.solution.posterior
-        inside = _count_rows(problem, posterior, radii(problem.geometry, posterior))
+        inside = problem.count_rows(posterior)
         useful = inside >= least
         if problem.geometry.sought and posterior.layout is not None:
             around = np.flatnonzero(inside == len(problem.rows))
@@ -544,34 +548,6 @@ def _hold(problem: Problem, table: Table, what: str) -> Rows:
     return held
 
 
-def idle_localities(found: Found) -> list[int]:
-    """Those whose models have the exterior's scores on all their rows, to a hundredth of the
-    standard deviation of these; and those that contain all rows.
-    """
-    problem, posterior = found.problem, found.solution.posterior
-    n = posterior.n_localities
-    if not n:
-        return []
-    scores, distance = problem.geometry.scores_and_distances(posterior, problem.rows)
-    member = contain(distance, radii(problem.geometry, posterior))
-    weight = problem.rows.weight / problem.rows.weight.sum()
-    everywhere = scores[-1]
-    spread = np.sqrt(((everywhere - everywhere @ weight[:, None]) ** 2 @ weight).max())
-    gap = np.abs(scores[:-1] - everywhere)
-    gap = gap.reshape(n, -1, gap.shape[-1]).max(axis=1)
-    largest = np.where(member, gap, 0.0).max(axis=1)
-    return [int(i) for i in np.flatnonzero((largest <= _IDLE * spread) | member.all(axis=1))]
-
-
-def _count_rows(problem: Problem, posterior: Posterior, radius: Array) -> Integers:
-    """How many rows each locality contains."""
-    count = np.zeros(len(radius), dtype=np.intp)
-    for rows in problem.rows.blocks(BLOCK):
-        _, distance = problem.geometry.scores_and_distances(posterior, rows)
-        count += contain(distance, radius).sum(axis=1)
-    return count
-
-
 def _record(
     stage: str, rank: int, solution: Solution, target: Target, outcome: Outcome | None = None
 ) -> Record:
@@ -596,11 +572,11 @@ def _records_of(chosen: Chosen, folds: Folds, target: Target) -> list[Record]:
     first.
     """
     found = []
-    for one in chosen.every:
+    for one in [*chosen.every, *chosen.alone]:
         key = one.n_localities, one.inverse_temperature
         better = sum(
             (other.n_localities, other.inverse_temperature) == key and other.loss < one.loss
-            for other in chosen.every
+            for other in [*chosen.every, *chosen.alone]
         )
         same = [part.found[key] for part in folds.parts[one.variant]]
         means = {
@@ -610,7 +586,7 @@ def _records_of(chosen: Chosen, folds: Folds, target: Target) -> list[Record]:
         score = score_of(one.loss, target)
         found.append(
             Record(
-                "search",
+                "without" if chosen.alone and not one.n_localities else "search",
                 *key,
                 better,
                 means["objective"] * target.risk_unit,

@@ -79,7 +79,8 @@ class Record:
     Attributes
     ----------
     stage : str
-        "search": along the way, on the rows that are not held out; "final": on all rows,
+        "search": along the way, on the rows that are not held out; "without": likewise, of one
+        model beside which the localities that were asked for can be judged; "final": on all rows,
         without localities that have none.
     n_localities : int
     inverse_temperature : float
@@ -107,9 +108,7 @@ class Record:
     [('search', 1.0), ('search', 16.0), ('final', 16.0)]
     """
 
-    # "search": along the way, on the rows that are not held out; "final": on all rows,
-    # without localities that have none
-    stage: str
+    stage: str  # "search", "without" or "final"
     n_localities: int
     inverse_temperature: float
     rank: int  # 0 for the best minimum found with these two

@@ -11,13 +11,14 @@ from ._typing import Array, Booleans, Integers
 from .bends import Bends
 from .combinations import Combination
 from .errors import InputError
-from .geometry import Geometry
+from .geometry import Geometry, radii
 from .inputs import Inputs, Reading, kind_of
 from .limits import UNSCALED
 from .losses import Loss
 from .missing import fill_in, find_medians
 from .mixture import rows_of
-from .objective import Objective
+from .objective import BLOCK, Objective
+from .overlap import contain
 from .posterior import Posterior, Prior
 from .rows import Rows
 from .targets import Target
@@ -30,6 +31,7 @@ NO_ROWS = Rows.of(np.empty((0, 0)), np.empty(0))
 # The order in which the fields of the posterior are packed; others follow.
 _ORDER = ("radius_shape", "radius_rate", "coef", "intercept", "intercept_scale", "coef_scale")
 
+_IDLE = 0.01  # largest difference of scores, in standard deviations, that tells nothing
 _STRETCH = 1e12  # between the units of some rows and those of all; beyond it nothing is alike
 
 
@@ -81,6 +83,32 @@ class Problem:
     def rows_of(self, X: Array, target: Array, weight: Array | None = None) -> Rows:
         """These rows in the units of the problem."""
         return rows_of(self.inputs, self.geometry, self.target, X, target, weight)
+
+    def count_rows(self, posterior: Posterior) -> Integers:
+        """How many rows each locality contains."""
+        radius = radii(self.geometry, posterior)
+        count = np.zeros(len(radius), dtype=np.intp)
+        for rows in self.rows.blocks(BLOCK):
+            _, distance = self.geometry.scores_and_distances(posterior, rows)
+            count += contain(distance, radius).sum(axis=1)
+        return count
+
+    def idle(self, posterior: Posterior) -> list[int]:
+        """Localities whose models have the exterior's scores on all their rows, to a hundredth of
+        the standard deviation of these; and those that contain all rows.
+        """
+        n = posterior.n_localities
+        if not n:
+            return []
+        scores, distance = self.geometry.scores_and_distances(posterior, self.rows)
+        member = contain(distance, radii(self.geometry, posterior))
+        weight = self.rows.weight / self.rows.weight.sum()
+        everywhere = scores[-1]
+        spread = np.sqrt(((everywhere - everywhere @ weight[:, None]) ** 2 @ weight).max())
+        gap = np.abs(scores[:-1] - everywhere)
+        gap = gap.reshape(n, -1, gap.shape[-1]).max(axis=1)
+        largest = np.where(member, gap, 0.0).max(axis=1)
+        return [int(i) for i in np.flatnonzero((largest <= _IDLE * spread) | member.all(axis=1))]
 
     def keep(self, kept: list[int]) -> Problem:
         """The problem with these localities alone."""

@@ -18,6 +18,7 @@ from ..errors import (
     MissingValueWarning,
     MotlmError,
     MotlmWarning,
+    NeedlessLocalityWarning,
     StoppedEarlyWarning,
     StrayTextWarning,
     TooManyLocalitiesError,
@@ -53,6 +54,7 @@ _ADVICE: dict[type[MotlmError | MotlmWarning], str] = {
     StoppedEarlyWarning: "",
     CertificateWarning: "motlm certify --save certifies the model anew.",
     EmptyLocalityWarning: "Ask for fewer with --localities.",
+    NeedlessLocalityWarning: "--localities auto chooses their number.",
     TooManyLocalitiesError: "Give a smaller number to --localities.",
     TrainingRowsError: (
         "Give rows that were not used for fitting, or fit again: motlm fit keeps some sealed."

@@ -22,7 +22,7 @@ __all__ = ["LOCALITIES", "prior_entry", "provenance_entry", "read_prior", "read_
 
 LOCALITIES = 1000  # that a file may have: their tables take 0.1 MB and a millisecond each
 _UNITS_FROM = ("rows", "given", "nowhere")
-_STAGES = ("search", "final")
+_STAGES = ("search", "without", "final")
 
 
 def provenance_entry(provenance: Provenance, geometry: Any) -> dict[str, Any]:

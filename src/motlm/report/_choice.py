@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..folds import score_name
 from ..mixture import Mixture
 from ..optimize import Record
 from ..tables import number
@@ -23,7 +24,7 @@ def choice_of(mixture: Mixture) -> dict[str, Any] | None:
     chosen.
     """
     provenance = mixture.provenance
-    tried = [one for one in provenance.path if one.stage == "search" and one.rank == 0]
+    tried = [one for one in provenance.path if one.stage != "final" and one.rank == 0]
     name = next((n for n in _CRITERIA if any(getattr(one, n) is not None for one in tried)), None)
     if name is None:
         return None
@@ -33,7 +34,7 @@ def choice_of(mixture: Mixture) -> dict[str, Any] | None:
     kept = (mixture.n_localities, provenance.inverse_temperature)
     what, better = _CRITERIA[name]
     if name == "held_out_score":
-        what = f"{_SCORES.get(mixture.target.loss_name, 'score')} of rows left out"
+        what = f"{score_name(mixture.target)} of rows left out"
     scores = np.array([getattr(one, name) for one in best.values()])
     margin = _MARGIN * float(np.ptp(scores)) or 0.5 * abs(float(scores[0])) or 0.5
     places = sorted({np.log2(one.inverse_temperature) for one in best.values()})
@@ -53,10 +54,15 @@ def choice_of(mixture: Mixture) -> dict[str, Any] | None:
         chart.line(x, y, color)
         chart.dots(x, y, color)
         legend.append({"color": color, "text": _localities(n)})
+    sizes = {one.n_localities for one in tried if one.stage == "search"}
     ring = best.get(kept) or best.get((provenance.searched_localities, kept[1]))
     if ring is not None:
         at = np.log2([ring.inverse_temperature]), np.array([getattr(ring, name)])
         chart.dots(*at, "var(--ink)", radius=9.0, hollow=True)
+    alone = [one.held_out_score for one in tried if one.stage == "without"]
+    without = None
+    if ring is not None and kept[0] and max(alone, default=-np.inf) > ring.held_out_score:
+        without = number(max(alone)), number(ring.held_out_score)
     rows = [
         (
             _localities(n),
@@ -74,18 +80,13 @@ def choice_of(mixture: Mixture) -> dict[str, Any] | None:
         "better": better,
         "kept": f"{_localities(kept[0])}, λ′ = {number(kept[1])}",
         "ringed": ring is not None,
-        "asked": len({one[0] for one in best}) == 1 and kept[0] > 0,
+        "asked": kept[0] > 0 and len(sizes) == 1,
+        "without": without,
         "dropped": provenance.searched_localities - mixture.n_localities,
     }
 
 
 _CRITERIA = {"held_out_score": ("score of rows left out", "larger"), "bound": ("bound", "smaller")}
-_SCORES = {
-    "log": "minus the log loss",
-    "zero-one": "accuracy",
-    "squared": "R2",
-    **dict.fromkeys(("poisson", "gamma", "tweedie"), "minus the deviance"),
-}
 
 
 def _best(records: list[Record], name: str) -> dict[tuple[int, float], Record]:
