@@ -4,7 +4,10 @@ is kept.
 
 from __future__ import annotations
 
+import gc
+import io
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -13,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import mpmath
 import numba
@@ -22,7 +26,7 @@ from helpers import differences, name_of, random_posterior, random_rows
 from scipy import special
 from scipy.stats import norm
 
-from motlm import LocalMixtureRegressor
+from motlm import LocalMixtureRegressor, warmup
 from motlm._engine import compile as compiling
 from motlm._engine import descent, entries, linking
 from motlm._engine.compile import entry
@@ -608,3 +612,77 @@ def test_fits_where_nothing_can_be_written(tmp_path: Path) -> None:
     again = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb*")}
     assert again == files  # nothing was compiled
     assert found == compiled == kept
+
+
+# -- the process that compiles a part -------------------------------------------------------------
+
+
+KIND = warmup._Kind(Squared(), learned=True, sought=True, laid=True, many=False, dtype="float64")
+
+
+def put_in_place_of_python(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
+    if sys.platform == "win32":
+        pytest.skip("a shell script stands for the interpreter")
+    file = folder / "python"
+    file.write_text(script)
+    file.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(file))
+    monkeypatch.setattr(warmup, "cpu_count", lambda: 2)
+
+
+def test_what_the_other_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(pickle.dumps(KIND))))
+    called = []
+    monkeypatch.setattr(warmup, "lbfgs", lambda *_, **__: called.append("search"))
+    monkeypatch.setattr(warmup, "weakest", lambda *_: called.append("weakest"))
+    warmup.assist()
+    assert called == ["weakest"]  # and the last
+
+
+@pytest.mark.parametrize("script", ["#!/bin/sh\nexit 1\n", "not a program"])
+def test_a_process_that_cannot_help_is_done_without(
+    script: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    put_in_place_of_python(monkeypatch, tmp_path, script)
+    inside = []
+    with warmup._help(KIND):
+        inside.append(True)
+    assert inside
+
+
+def test_what_is_no_interpreter_is_not_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    put_in_place_of_python(monkeypatch, tmp_path, f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    with warmup._help(KIND):
+        pass
+    assert (tmp_path / "started").exists()
+    (tmp_path / "started").unlink()
+    application = (tmp_path / "python").rename(tmp_path / "application")
+    monkeypatch.setattr(sys, "executable", str(application))
+    with warmup._help(KIND):
+        pass
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_fit_that_is_stopped_leaves_no_process_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    put_in_place_of_python(monkeypatch, tmp_path, "#!/bin/sh\nexec sleep 600\n")
+    started, popen = [], subprocess.Popen
+
+    def start(*arguments: Any, **options: Any) -> Any:
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with pytest.raises(KeyboardInterrupt), warmup._help(KIND):
+        raise KeyboardInterrupt
+    [helper] = started
+    assert helper.poll() is not None
+
+
+def test_the_collection_of_garbage_goes_on() -> None:
+    with warmup._no_collection():
+        assert not gc.isenabled()
+    assert gc.isenabled()

@@ -366,9 +366,7 @@ class Folds:
         rule, every = 1.0 if self.target.loss.likelihood else None, self.every
         if len(self.sizes) == 1:
             every = [one for one in every if one.whole] or every
-        return choose_candidate(
-            every, self.weight, lambda v: self.recipes[v].bends is None, rule
-        )
+        return choose_candidate(every, self.weight, lambda v: self.recipes[v].bends is None, rule)
 
     def _prepare(self, variants: Sequence[int]) -> None:
         """The problems of each fold."""

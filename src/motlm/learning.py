@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._renamed import user_level
-from ._typing import Array, Booleans, Integers
+from ._typing import Array, Booleans
 from .errors import FewRowsWarning, InputError
 from .folds import Chosen, Folds, is_close, left_out, score_of
 from .geometry import radii

@@ -59,10 +59,14 @@ def choice_of(mixture: Mixture) -> dict[str, Any] | None:
     if ring is not None:
         at = np.log2([ring.inverse_temperature]), np.array([getattr(ring, name)])
         chart.dots(*at, "var(--ink)", radius=9.0, hollow=True)
-    alone = [one.held_out_score for one in tried if one.stage == "without"]
-    without = None
-    if ring is not None and kept[0] and max(alone, default=-np.inf) > ring.held_out_score:
-        without = number(max(alone)), number(ring.held_out_score)
+    alone = [
+        one.held_out_score
+        for one in tried
+        if one.stage == "without" and one.held_out_score is not None
+    ]
+    score, without = None if ring is None else ring.held_out_score, None
+    if kept[0] and alone and score is not None and max(alone) > score:
+        without = number(max(alone)), number(score)
     rows = [
         (
             _localities(n),
