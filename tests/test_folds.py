@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from motlm.datasets import make_reg_case1
 from motlm.errors import InputError, NeedlessLocalityWarning
 from motlm.folds import Candidate, choose_candidate, is_close, left_out
 from motlm.report import render
+from motlm.watch import Watch
 
 QUICK = {"random_state": 0, "n_starts": 2, "max_localities": 2}
 
@@ -188,6 +190,38 @@ def test_time_that_is_over_leaves_a_model() -> None:
     with pytest.warns(UserWarning, match="time limit is over"):
         model = LocalMixtureRegressor(max_time=1e-3, random_state=0).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_time_that_does_not_suffice_for_a_choice(
+    enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of points that are given: not for that of lambda, or, against expectation, not for all
+    folds.
+    """
+    X, y = noisy()
+    points = X[::10]
+    monkeypatch.setattr(Watch, "keep_back", lambda self, seconds: enough)
+    with pytest.warns(UserWarning, match="time limit is over"):
+        model = LocalMixtureRegressor(points_of_interest=points, max_time=1e-6, random_state=0).fit(
+            X, y
+        )
+    assert 0 < len(model.localities_) <= len(points)
+    assert np.isfinite(model.predict(X)).all()
+    assert not hasattr(model, "cv_score_")
+    assert [one.stage for one in model.path_].count("search") == (0 if enough else 1)
+
+
+def test_time_is_kept_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    for seconds, remains, suffices in ((0.0, 10.0, True), (3.0, 7.0, True), (6.0, 4.0, False)):
+        watch = Watch(10.0, show=False)
+        assert watch.keep_back(seconds) is suffices
+        assert watch.deadline.at == pytest.approx(now + remains)
+    assert not watch.keep_back(100.0)
+    assert watch.deadline.at > now
+    assert Watch(None, show=False).keep_back(100.0)
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 5, 8, 12])

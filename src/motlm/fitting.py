@@ -5,6 +5,7 @@ Everything is computed in local variables; the estimator assigns the mixture tha
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,6 +56,7 @@ from .learning import Found, Learning
 from .limits import SMALLEST_TARGET
 from .missing import fill_in, find_medians
 from .mixture import Mixture, Provenance
+from .objective import in_passing
 from .overlap import OVERLAPS
 from .posterior import Posterior, check_ranges
 from .problem import Problem, Recipe, Table
@@ -69,6 +71,7 @@ from .watch import Watch
 __all__ = ["Kind", "Sample", "count_rows", "fit_mixture", "geometries_of"]
 
 _FEW = 3  # columns of a locality that people read at a glance
+_PASSES = 35  # over all rows, that a fit takes from the end of its search
 _COMPLETE = 0.9  # share of rows that have values in all columns of localities in all columns
 
 
@@ -181,6 +184,10 @@ def fit_mixture(
         Watch(settings.max_time, settings.verbose > 0) as watch,
         threadpool_limits(limits=1, user_api="blas"),
     ):
+        if settings.max_time is not None and not watch.keep_back(_time_to_end(first, max(sizes))):
+            anchor = np.log(target.anchor)  # there is no time to choose
+            temperatures = (min(temperatures, key=lambda one: abs(np.log(one) - anchor)),)
+            recipes, wholes = recipes[:1], wholes[:1]
         learning = Learning(
             recipes=[replace(one, room=max(sizes)) for one in recipes],
             temperatures=temperatures,
@@ -204,6 +211,20 @@ def fit_mixture(
     if chosen is None:
         return mixture, None
     return calibrate(mixture, chosen.left, rows), _tried(chosen, learning, mixture.target)
+
+
+def _time_to_end(problem: Problem, n: int) -> float:
+    """Seconds from the end of the search to that of the fit, about: many points that are given and
+    all rows are looked at several times.
+    """
+    if problem.geometry.sought or not n:
+        return 0.0
+    some, taken = problem.rows.part(slice(0, in_passing(n))), []
+    for _ in range(2):  # the first may be slow
+        began = time.perf_counter()
+        problem.geometry.place(some, n, np.random.default_rng(0))
+        taken.append(time.perf_counter() - began)
+    return _PASSES * min(taken) * len(problem.rows) / len(some)
 
 
 def _without_holes(table: Table, columns: Columns) -> Array:

@@ -289,6 +289,7 @@ class Folds:
     parts: dict[int, list[Part]] = field(default_factory=dict)
     ones: list[Candidate] = field(default_factory=list)  # one model without localities
     every: list[Candidate] = field(default_factory=list)  # of `sizes`
+    begun: list[tuple[int, Problem, Solution]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.weight = np.where(np.any(self.masks, axis=0), self.table.weight, 0.0)
@@ -297,8 +298,10 @@ class Folds:
     def target(self) -> Target:
         return self.recipes[0].target
 
-    def run(self) -> Chosen:
-        """Try all candidates, as far as they may win and time allows, and choose."""
+    def run(self) -> Chosen | None:
+        """Try all candidates, as far as they may win and time allows, and choose; None where time
+        did not suffice for one: `begun` has what was found on the rows of one fold.
+        """
         grows, sizes = self.recipes[0].geometry.sought, self.sizes
         last = max(sizes)
         steps = len(self.masks) * len(self.recipes) * (max(last, 1) if grows else 1)
@@ -321,7 +324,8 @@ class Folds:
                 if n in sizes and n > _LOOKED and self._is_hopeless(v):
                     variants.remove(v)
                     continue
-                self._grow(v, n, anchor, n in sizes)
+                if not self._grow(v, n, anchor, n in sizes):
+                    return None
                 if self.every and self.watch.over():
                     break
         self._follow(anchor)
@@ -432,26 +436,34 @@ class Folds:
 
     # -- localities --------------------------------------------------------------------------------
 
-    def _grow(self, variant: int, n: int, anchor: float, asked: bool) -> None:
-        """One locality more, on the rows of each fold; and at all lambdas, if asked for."""
+    def _grow(self, variant: int, n: int, anchor: float, asked: bool) -> bool:
+        """One locality more, on the rows of each fold; False where time did not suffice for all
+        folds, of points that are given.
+        """
 
         def grow(part: Part) -> None:
             search = part.search
+            if self.begun and self.watch.over() and not self.every and not search.grows:
+                return
             leaders = part.leaders
             if search.grows and not (leaders and leaders[0].inverse_temperature == anchor):
                 leaders = search.explore(0, anchor, part.rng)
             part.leaders = search.advance(n, anchor, part.rng, leaders)
             part.found[n, anchor] = part.leaders[0]
+            self.begun.append((variant, part.problem, part.leaders[0]))
 
         self.watch.report(f"n = {n}, {self._name(variant)}")
         self.share_out(grow, self.parts[variant])
+        if any((n, anchor) not in part.found for part in self.parts[variant]):
+            return False
         if not asked:
-            return
+            return True
         self.every.append(self._judge(variant, n, anchor))
         best = min(self.every, key=_loss)
         self.watch.report(
             f"n = {n}, {self._name(variant)}: best loss of rows left out {best.loss:.5g}"
         )
+        return True
 
     def _judge(self, variant: int, n: int, temperature: float) -> Candidate:
         """Means over the times that a row was left out; of rows that never were, 0."""

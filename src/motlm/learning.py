@@ -298,6 +298,11 @@ class Learning:
             share_out=runner.in_threads,
         )
         chosen = folds.run()
+        if chosen is None:
+            variant, problem, one = folds.begun[0]
+            whole = wholes[variant]
+            posterior = whole.translate(one.posterior, problem.inputs, problem.target)
+            return self._finish(whole, [replace(one, posterior=posterior)], max(sizes))
         self.chosen.append(chosen)
         self.records.extend(_records_of(chosen, folds, wholes[0].target))
         best, whole = chosen.best, wholes[chosen.best.variant]

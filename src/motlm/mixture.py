@@ -26,7 +26,7 @@ from .limits import power_of_two
 from .localities import Exterior, Locality, LocalModel, Outputs, Shape, factor_units
 from .lookup import Table, memberships
 from .missing import BEYOND, put_far
-from .objective import BLOCK
+from .objective import in_passing
 from .optimize import Record
 from .overlap import Overlap, apply_to, contain
 from .posterior import Posterior, Prior
@@ -160,8 +160,9 @@ class Mixture:
 
     def views(self, encoded: Array) -> Iterator[View]:
         """Distances and scores of some rows at a time."""
-        for start in range(0, max(len(encoded), 1), BLOCK):
-            part = encoded[start : start + BLOCK]
+        size = in_passing(self.n_localities)
+        for start in range(0, max(len(encoded), 1), size):
+            part = encoded[start : start + size]
             rows = self.rows(part)
             mean, distance = self.geometry.scores_and_distances(self.posterior, rows)
             if self.n_localities and has_missing(part):

@@ -42,6 +42,7 @@ __all__ = [
 BLOCK = 8192  # rows whose sums are taken before they are added to the others
 _SMALLEST_BLOCK = 128
 _AT_ONCE = 1 << 17  # rows times models in a block, at most
+_IN_PASSING = 1 << 20  # likewise, of what is computed once
 # blocks from which on they are handed out one by one, so that threads share them, and a search can
 # be stopped between two
 _MANY = 4
@@ -403,6 +404,11 @@ def _block(most: int, n: int, scores: tuple[int, ...]) -> int:
     """Rows of a block, which are fewer for many localities or classes."""
     each = (n + 1) * int(np.prod(scores))
     return max(min(most, _AT_ONCE // each), min(most, _SMALLEST_BLOCK))
+
+
+def in_passing(n_localities: int) -> int:
+    """Rows that are looked at together where each is looked at once."""
+    return max(min(BLOCK, _IN_PASSING // (n_localities + 1)), _SMALLEST_BLOCK)
 
 
 class StoppedError(Exception):

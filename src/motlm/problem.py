@@ -17,7 +17,7 @@ from .limits import UNSCALED
 from .losses import Loss
 from .missing import fill_in, find_medians
 from .mixture import rows_of
-from .objective import BLOCK, Objective
+from .objective import Objective, in_passing
 from .overlap import contain
 from .posterior import Posterior, Prior
 from .rows import Rows
@@ -88,7 +88,7 @@ class Problem:
         """How many rows each locality contains."""
         radius = radii(self.geometry, posterior)
         count = np.zeros(len(radius), dtype=np.intp)
-        for rows in self.rows.blocks(BLOCK):
+        for rows in self.rows.blocks(in_passing(posterior.n_localities)):
             _, distance = self.geometry.scores_and_distances(posterior, rows)
             count += contain(distance, radius).sum(axis=1)
         return count
@@ -100,15 +100,18 @@ class Problem:
         n = posterior.n_localities
         if not n:
             return []
-        scores, distance = self.geometry.scores_and_distances(posterior, self.rows)
-        member = contain(distance, radii(self.geometry, posterior))
-        weight = self.rows.weight / self.rows.weight.sum()
-        everywhere = scores[-1]
+        radius, weight = radii(self.geometry, posterior), self.rows.weight / self.rows.weight.sum()
+        largest, around, parts = np.zeros(n), np.ones(n, dtype=bool), []
+        for rows in self.rows.blocks(in_passing(n)):
+            scores, distance = self.geometry.scores_and_distances(posterior, rows)
+            member = contain(distance, radius)
+            gap = np.abs(scores[:-1] - scores[-1]).reshape(n, -1, len(rows)).max(axis=1)
+            largest = np.maximum(largest, np.where(member, gap, 0.0).max(axis=1))
+            around &= member.all(axis=1)
+            parts.append(scores[-1])
+        everywhere = np.concatenate(parts, axis=-1)
         spread = np.sqrt(((everywhere - everywhere @ weight[:, None]) ** 2 @ weight).max())
-        gap = np.abs(scores[:-1] - everywhere)
-        gap = gap.reshape(n, -1, gap.shape[-1]).max(axis=1)
-        largest = np.where(member, gap, 0.0).max(axis=1)
-        return [int(i) for i in np.flatnonzero((largest <= _IDLE * spread) | member.all(axis=1))]
+        return [int(i) for i in np.flatnonzero((largest <= _IDLE * spread) | around)]
 
     def keep(self, kept: list[int]) -> Problem:
         """The problem with these localities alone."""

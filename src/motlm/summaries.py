@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._typing import Array, Booleans
+from ._typing import Array, Booleans, Integers
 from .inputs import Group
 from .limits import LARGEST
 
@@ -60,14 +60,15 @@ class Summary:
         ends = np.fmin.reduce(encoded, axis=0), np.fmax.reduce(encoded, axis=0)  # but for nan
         low, high = (np.nan_to_num(one.astype(float), nan=0.0) for one in ends)
         whole = (np.isnan(encoded) | (encoded == np.rint(encoded))).all(axis=0)
+        order = _Order(groups, encoded, weight)
         medians = []
         for i, inside in enumerate(applicable):
-            rows = np.flatnonzero(inside)
-            if len(rows) < _FEWEST:
-                rows = np.arange(len(encoded))
+            if np.count_nonzero(inside) < _FEWEST:
+                inside = np.ones(len(encoded), dtype=bool)
                 if i < len(distance):
-                    rows = np.argsort(distance[i], kind="stable")[:_FEWEST]
-            medians.append(_median_row(groups, encoded[rows], weight[rows]))
+                    inside[:] = False
+                    inside[np.argsort(distance[i], kind="stable")[:_FEWEST]] = True
+            medians.append(order.median_row(inside))
         exact = np.array(medians)
         return cls(low, high, whole, _tidy(exact, low, high, whole), exact)
 
@@ -127,20 +128,41 @@ class Summary:
         return made
 
 
-def _median_row(groups: tuple[Group, ...], encoded: Array, weight: Array) -> Array:
-    """A number that a row has, of two in the middle the lower one; of categories a level."""
-    row = np.zeros(encoded.shape[1])
-    for group in groups:
-        columns = encoded[:, group.columns]
-        if group.levels is None:
-            row[group.columns.start] = _median(columns[:, 0], weight)
-            continue
-        counts = weight @ columns
-        counts = np.concatenate([[weight.sum() - counts.sum()], counts])
-        level = int(np.argmax(counts >= counts.max() * (1.0 - _ROUNDING)))
-        if level:
-            row[group.columns.start + level - 1] = 1.0
-    return row
+class _Order:
+    """Rows in the order of each number, for medians of many sets of them."""
+
+    def __init__(self, groups: tuple[Group, ...], encoded: Array, weight: Array) -> None:
+        self.groups, self.encoded, self.weight = groups, encoded, weight
+        self.sorted: dict[int, Integers] = {}
+        for group in groups:
+            if group.levels is None:
+                values = encoded[:, group.columns.start]
+                order = np.argsort(values, kind="stable")
+                self.sorted[group.columns.start] = order[: len(order) - np.isnan(values).sum()]
+
+    def median_row(self, inside: Booleans) -> Array:
+        """A number that a row has, of two in the middle the lower one; of categories a level."""
+        row = np.zeros(self.encoded.shape[1])
+        for group in self.groups:
+            if group.levels is None:
+                row[group.columns.start] = self._median(group.columns.start, inside)
+                continue
+            columns, weight = self.encoded[inside, group.columns], self.weight[inside]
+            counts = weight @ columns
+            counts = np.concatenate([[weight.sum() - counts.sum()], counts])
+            level = int(np.argmax(counts >= counts.max() * (1.0 - _ROUNDING)))
+            if level:
+                row[group.columns.start + level - 1] = 1.0
+        return row
+
+    def _median(self, column: int, inside: Booleans) -> float:
+        order = self.sorted[column]
+        order = order[inside[order]]
+        if not len(order):
+            return 0.0
+        share = np.cumsum(self.weight[order])
+        place = int(np.argmax(share >= 0.5 * share[-1] * (1.0 - _ROUNDING)))
+        return float(self.encoded[order[place], column])
 
 
 def _tidy(values: Array, low: Array, high: Array, whole: Booleans) -> Array:
@@ -167,15 +189,3 @@ def _round(values: Array, width: Array) -> Array:
         place = _DIGITS - 1 - floor(log10(width[j]))
         made[:, j] = [round(one, place) + 0.0 for one in values[:, j].tolist()]  # 0 for -0
     return made
-
-
-def _median(values: Array, weight: Array) -> float:
-    here = ~np.isnan(values)
-    if not here.all():
-        values, weight = values[here], weight[here]
-    if not len(values):
-        return 0.0
-    order = np.argsort(values, kind="stable")
-    share = np.cumsum(weight[order])
-    place = int(np.argmax(share >= 0.5 * share[-1] * (1.0 - _ROUNDING)))
-    return float(values[order[place]])

@@ -14,6 +14,7 @@ from typing import Any
 __all__ = ["Bar", "Deadline", "Watch"]
 
 _WIDTH = 24  # of the bar, in characters
+_MOST_KEPT = 0.8  # of the time
 _PAUSE = 0.1  # seconds between two drawings
 
 
@@ -72,6 +73,16 @@ class Watch:
         """Whether to stop now."""
         self.cut = self.cut or self.interrupted or self.deadline.over()
         return self.cut
+
+    def keep_back(self, seconds: float) -> bool:
+        """Stop so much earlier, for what is left to do then, though not at once; whether as much
+        time remains.
+        """
+        if self.deadline.at is None:
+            return True
+        left = self.deadline.at - time.time()
+        self.deadline.at -= min(seconds, _MOST_KEPT * left)
+        return left >= 2.0 * seconds
 
     @property
     def reason(self) -> str:

@@ -346,11 +346,17 @@ def placed_at(placed: Placed, n: int) -> Posterior:
 def distances_of(posterior: Posterior, rows: Rows) -> Array:
     """(n_localities, n_rows), by the weights of the columns."""
     distance = np.zeros((posterior.n_localities, len(rows)))
-    for i, (center, weight) in enumerate(
-        zip(posterior.center, posterior.column_weight, strict=True)
-    ):
-        for j in np.flatnonzero(weight):
-            distance[i] += weight[j] * (rows.coordinates[:, j] - center[j]) ** 2
+    columns = rows.coordinates.T
+    for j, weight in enumerate(posterior.column_weight.T):
+        seen = np.flatnonzero(weight)
+        if len(seen):
+            gap = columns[j] - posterior.center[seen, j, None]
+            gap *= gap
+            gap *= weight[seen, None]
+            if len(seen) == len(weight):
+                distance += gap
+            else:
+                distance[seen] += gap
     return np.sqrt(distance, out=distance)
 
 
