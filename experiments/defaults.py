@@ -21,6 +21,7 @@ from sklearn.metrics import log_loss, mean_poisson_deviance, r2_score, roc_auc_s
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.datasets import KEEL, data_folder
 
+from . import losses
 from .batches import run_all
 from .losses import FILES, Sample, sample_of
 from .store import Lines, Store, versions
@@ -41,6 +42,15 @@ PEERS = {
         "Gaussian SVM",
         "HistGradientBoosting",
     ),
+}
+
+
+Fitted = Lines[losses.Entry]
+# likewise, of the tables of probabilities and rates; fitted to both parts, as ours are
+FITTED = {
+    "classification": {"logistic regression": "logistic", "HistGradientBoosting": "boosting"},
+    "adult": {"logistic regression": "logistic", "HistGradientBoosting": "boosting"},
+    "rate": {"GLM": "GLM", "HistGradientBoosting": "boosting"},
 }
 
 
@@ -150,8 +160,11 @@ def _mean(store: Lines[Entry], data: str, method: str, what: str, splits: int = 
 _ABOUT = ("seconds", "n_localities", "additive")
 
 
-def _table(store: Lines[Entry], peers: Store, task: str, measure: str, digits: int) -> str:
-    others = PEERS.get(task, ()) if measure in ("R2", "accuracy") else ()
+def _table(
+    store: Lines[Entry], peers: Store, fitted: Fitted, task: str, measure: str, digits: int
+) -> str:
+    tuned = measure in ("R2", "accuracy")
+    others = PEERS.get(task, ()) if tuned else tuple(FITTED.get(task, ()))
     rows = []
     for data in (name for name, kind in TASKS.items() if kind == task):
         own = [one for one in store.records.values() if one.data == data]
@@ -159,7 +172,12 @@ def _table(store: Lines[Entry], peers: Store, task: str, measure: str, digits: i
         if not own:
             continue
         cells = [_mean(store, data, "default", measure)]
-        cells += [_peer(peers, data, other, len(own)) for other in others]
+        cells += [
+            _peer(peers, data, other, len(own))
+            if tuned
+            else _fitted(fitted, data, FITTED[task][other], measure, len(own))
+            for other in others
+        ]
         cells += [
             _mean(store, data, "default", measure, EBM_SPLITS),
             _mean(store, data, "EBM", measure, EBM_SPLITS),
@@ -180,7 +198,13 @@ def _peer(peers: Store, data: str, method: str, splits: int) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def show(store: Lines[Entry], peers: Store) -> dict[str, str]:
+def _fitted(fitted: Fitted, data: str, method: str, measure: str, splits: int) -> float | None:
+    keys = [(data, split, method, measure) for split in range(splits)]
+    found = [fitted.records[key].value for key in keys if key in fitted.records]
+    return float(np.mean(found)) if len(found) == splits else None
+
+
+def show(store: Lines[Entry], peers: Store, fitted: Fitted) -> dict[str, str]:
     """The tables by their names."""
     made = {
         "r2": ("regression", "R2", 4),
@@ -190,14 +214,15 @@ def show(store: Lines[Entry], peers: Store) -> dict[str, str]:
         "adult_auc": ("adult", "AUC", 4),
         "rates": ("rate", "deviance", 5),
     }
-    return {f"defaults_{name}": _table(store, peers, *what) for name, what in made.items()}
+    return {f"defaults_{name}": _table(store, peers, fitted, *what) for name, what in made.items()}
 
 
 def main(results: Path | None, output: Path, jobs: int, splits: int) -> int:
     store = Lines(results or PLACE, Entry)
     failed = run_all(store, missing(store, splits), compute, jobs)
     output.mkdir(parents=True, exist_ok=True)
-    for name, text in show(store, Store(Path(__file__).parent / "results.csv")).items():
+    peers, fitted = Store(), Lines(losses.PLACE, losses.Entry)
+    for name, text in show(store, peers, fitted).items():
         (output / f"{name}.md").write_text(text, encoding="utf-8")
         print(f"{name}\n\n{text}")
     return failed
