@@ -11,6 +11,7 @@ import pytest
 from motlm import LocalMixtureClassifier, LocalMixtureRegressor
 from motlm.datasets import make_clf_case2
 from motlm.errors import IdleLocalityWarning, InputError
+from motlm.preprocessing import PoolRareLevels
 
 BOTH = pytest.mark.parametrize("Estimator", [LocalMixtureClassifier, LocalMixtureRegressor])
 QUICK = {
@@ -189,6 +190,21 @@ def test_more_columns_than_rows(Estimator, rng: np.random.Generator) -> None:
     model = fit(Estimator, X, y)
     assert np.isfinite(model.objective_)
     assert model.predict(X).shape == (20,)
+
+
+@BOTH
+def test_columns_of_one_name(Estimator, rng: np.random.Generator) -> None:
+    X, y = pd.DataFrame(rng.normal(size=(40, 3)), columns=["age", "power", "income"]), np.arange(40)
+    model = Estimator(0, inverse_temperature=4.0, random_state=0).fit(X, y > 20)
+    twice = X.set_axis(["age", "power", "age"], axis=1)
+    message = r"each column of X must have a name of its own; got 'age' 2 times. Rename one"
+    for given in (twice, twice.assign(power="a")):
+        with pytest.raises(ValueError, match=message):
+            Estimator(0).fit(given, y > 20)
+        with pytest.raises(ValueError, match=message):
+            model.predict(given)
+        with pytest.raises(ValueError, match=message):
+            PoolRareLevels().fit(given)
 
 
 @BOTH

@@ -20,6 +20,7 @@ __all__ = [
     "POOLED",
     "are_dates",
     "check_finite",
+    "check_names",
     "check_present",
     "check_size",
     "columns_of",
@@ -44,6 +45,20 @@ def from_arrow(X: Any) -> Any:
     if type(X).__module__.split(".")[0] != "pyarrow" or not hasattr(X, "column_names"):
         return X
     return X.to_pandas()
+
+
+def check_names(X: Any) -> None:
+    """Columns of a table are told apart by their names."""
+    if not hasattr(X, "iloc"):
+        return
+    twice = [name for name, count in Counter(X.columns).items() if count > 1]
+    if twice:
+        more = f" (and {len(twice) - 1} more)" if len(twice) > 1 else ""
+        raise InputError(
+            f"each column of X must have a name of its own; got {twice[0]!r}"
+            f" {list(X.columns).count(twice[0])} times{more}.",
+            "Rename one of them, or leave it out.",
+        )
 
 
 def is_frame(X: Any) -> bool:

@@ -32,6 +32,7 @@ from .frames import (
     POOLED,
     are_dates,
     check_finite,
+    check_names,
     check_present,
     check_size,
     columns_of,
@@ -447,6 +448,7 @@ class Reading:
     def encode(self, X: Any, typical: Array | None, what: str = "X") -> Array:
         """Rows as numbers, in the user's units, as in fit."""
         X = from_arrow(X)
+        check_names(X)
         scribe = _scribe(self.owner)
         scribe.n_features_in_ = len(self.columns.names)
         if self.named:
@@ -585,6 +587,7 @@ class CheckedTable:
     @classmethod
     def of(cls, X: Any, owner: str) -> CheckedTable:
         X = from_arrow(X)
+        check_names(X)
         scribe, text = _scribe(owner), has_text(X)
         if text:
             if not len(X):

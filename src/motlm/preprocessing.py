@@ -25,6 +25,7 @@ from ._typing import AnyArray, Array, Booleans
 from .errors import InputError, InputTypeError
 from .frames import (
     POOLED,
+    check_names,
     check_size,
     columns_of,
     floats_of,
@@ -325,6 +326,7 @@ class PoolRareLevels(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"levels are pooled in tables with named columns; got {type(X).__name__}.",
                 "Give a table of pandas, polars or pyarrow.",
             )
+        check_names(X)
         _check_feature_names(self, X, reset=reset)
         if reset:
             self.n_features_in_ = X.shape[1]
