@@ -1,15 +1,23 @@
 """How models bend: ramps between knots of a column, as features beside the column itself.
 
-A model's curve of a column is then piecewise linear: a short table of points. The scale of a ramp
-grows with the square root of its share of the column, so that a prior on its weight is that of a
-random walk along it. The share is the ramp's width; where values repeat, as amounts do, half of it
-goes by the distinct values between the knots, so that a curve may turn between near ones.
+A model's curve of a column is then piecewise linear: a short table of points. There are two kinds
+of curves, which differ in their prior alone.
+
+A rugged curve has a ramp between each two neighboring knots. The scale of a ramp grows with the
+square root of its share of the column, so that a prior on its weight is that of a random walk along
+it: heights of near points are near. The share is the ramp's width; where values repeat, as amounts
+do, half of it goes by the distinct values between the knots, so that a curve may turn between near
+ones.
+
+A smooth curve has long ramps: from the first knot to each of the lower half, and from each of the
+upper half to the last. A weight is then a change of slope, and the prior that of a random walk of
+slopes, outwards from the middle: slopes of near pieces are near.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +38,7 @@ _FEWEST_KNOTS = 4
 _FINE = 500.0  # steps in their range to which knots are rounded, at least
 _MOST_TICKS = 1e11
 _SCALE = 0.5  # of ramps: a column slopes more readily than it bends
+_TURN = 1.5  # scale of the slope of a smooth curve, over the whole column and in its units
 
 
 def interpolate(knots: Array, table: Array, x: Array) -> Array:
@@ -42,7 +51,9 @@ def interpolate(knots: Array, table: Array, x: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Bend:
-    """The ramps of one column: they rise one after another, each between two knots.
+    """The ramps of one column, each of which rises between two knots: in a rugged curve between
+    neighbors, one after another; in a smooth one between the first knot and each of the lower half,
+    and between each of the upper half and the last.
 
     Attributes
     ----------
@@ -54,6 +65,8 @@ class Bend:
         The mean of each ramp, from 0 to 1, among the training rows; it is subtracted.
     share : ndarray, (n_knots - 1,), or None
         Of the column, positive: a ramp's scale goes with its square root. None: by its width.
+    smooth : bool
+        Whether the curve is smooth.
 
     Examples
     --------
@@ -64,12 +77,21 @@ class Bend:
     array([[0.5, 0. ],
            [1. , 0.5],
            [1. , 1. ]])
+
+    A smooth one, of the same height at the end:
+
+    >>> smooth = Bend(0, np.array([0.0, 1.0, 3.0, 5.0]), np.zeros(3), smooth=True)
+    >>> smooth.values(np.array([0.5, 2.0, 9.0])) / smooth.table[-1]
+    array([[0.5 , 0.  , 0.  ],
+           [1.  , 0.25, 0.  ],
+           [1.  , 1.  , 1.  ]])
     """
 
     column: int
     knots: Array
     middle: Array
     share: Array | None = None
+    smooth: bool = False
 
     def __len__(self) -> int:
         """Number of ramps."""
@@ -78,9 +100,38 @@ class Bend:
     @property
     def table(self) -> Array:
         """(n_knots, n_ramps): the ramps at the knots."""
-        share = np.diff(self.knots) if self.share is None else self.share
-        steps = np.tri(len(share) + 1, len(share), k=-1) - self.middle
-        return np.asarray(steps * (_SCALE * np.sqrt(share / share.mean())))
+        return np.asarray((self.ramps - self.middle) * self.scale)
+
+    @property
+    def ramps(self) -> Array:
+        """(n_knots, n_ramps): from 0 to 1."""
+        if not self.smooth:
+            return np.tri(len(self.knots), len(self), k=-1)
+        return np.column_stack(
+            [np.clip((self.knots - a) / (b - a), 0.0, 1.0) for a, b in self.ends]
+        )
+
+    @property
+    def ends(self) -> Array:
+        """(n_ramps, 2): the knots between which each ramp rises."""
+        knots, half = self.knots, len(self) // 2
+        if not self.smooth:
+            return np.column_stack([knots[:-1], knots[1:]])
+        first, last = np.full(half, knots[0]), np.full(len(self) - half, knots[-1])
+        return np.column_stack([np.r_[first, knots[half:-1]], np.r_[knots[1 : half + 1], last]])
+
+    @property
+    def scale(self) -> Array:
+        """(n_ramps,)"""
+        if not self.smooth:
+            share = np.diff(self.knots) if self.share is None else self.share
+            return np.asarray(_SCALE * np.sqrt(share / share.mean()))
+        width = np.diff(self.knots) / (self.knots[-1] - self.knots[0])
+        around = np.r_[width[0], (width[:-1] + width[1:]) / 2.0, width[-1]]
+        half = len(self) // 2
+        turn = np.sqrt(len(self) * np.r_[around[1 : half + 1], around[half:-1]])
+        rise = np.diff(self.ends)[:, 0] / (self.knots[-1] - self.knots[0])
+        return np.asarray(_TURN * turn * rise)
 
     def values(self, x: Array) -> Array:
         """(n_rows, n_ramps)"""
@@ -109,6 +160,11 @@ class Bends:
         """Number of ramps."""
         return sum(map(len, self.each))
 
+    @property
+    def smooth(self) -> tuple[int, ...]:
+        """The encoded columns whose curves are smooth."""
+        return tuple(one.column for one in self.each if one.smooth)
+
     def parts(self) -> Iterator[tuple[Bend, slice]]:
         """Each with the places of its ramps among all."""
         first = 0
@@ -128,15 +184,21 @@ class Bends:
         return [
             {"column": one.column, "knots": one.knots, "middle": one.middle}
             | ({} if one.share is None else {"share": one.share})
+            | ({"smooth": True} if one.smooth else {})
             for one in self.each
         ]
 
 
 def find_bends(
-    encoded: Array, weight: Array, may: Booleans, stand_in: Array | None = None
+    encoded: Array,
+    weight: Array,
+    may: Booleans,
+    stand_in: Array | None = None,
+    smooth: Booleans | None = None,
 ) -> Bends | None:
     """Of the columns that may bend, by the values of these rows; None where none can. Knots are
     taken from values that are not missing, and means with those that stand in for missing ones.
+    `smooth` names the columns with smooth curves; where values repeat they are rugged all the same.
     """
     found: list[Bend] = []
     share = weight / weight.sum()
@@ -153,8 +215,9 @@ def find_bends(
         if stand_in is not None:
             x[~here] = stand_in[j]
         if len(knots) > 1:
-            steps = np.tri(len(knots), len(knots) - 1, k=-1)
-            found.append(Bend(int(j), knots, share @ interpolate(knots, steps, x), shares))
+            even = smooth is not None and bool(smooth[j]) and shares is None
+            made = Bend(int(j), knots, np.zeros(len(knots) - 1), shares, even)
+            found.append(replace(made, middle=share @ interpolate(knots, made.ramps, x)))
     return Bends(tuple(found)) if found else None
 
 

@@ -164,9 +164,13 @@ def fit_mixture(
         room=room,
         signs=settings.signs_of(reading.columns),
     )
+    kinds = settings.models_of(target)
+    compared = settings.select == "cv" and sample.X_val is None
+    compared &= len(sizes) * len(temperatures) * len(geometries) * len(kinds) > 1
+    even = varies & compared if recipe.signs is None else varies & compared & (recipe.signs == 0)
     recipes = [
         replace(recipe, geometry=one, **features)
-        for features in _features(settings.models_of(target), reading.columns, rows, varies, rng)
+        for features in _features(kinds, reading.columns, rows, varies, even, rng)
         for one in geometries
     ]
     wholes = [one.problem(rows) for one in recipes]
@@ -240,7 +244,7 @@ def _tried(chosen: Chosen, learning: Learning, target: Target) -> Tried:
     loss = np.array([one.loss for one in every])
     unit = target.risk_unit if target.loss.likelihood else 1.0
     table: dict[str, AnyArray] = {
-        "local_models": np.array([one.kind for one in kinds]),
+        "local_models": np.array([one.name for one in kinds]),
         "locality_features": np.array([_columns_of(one.geometry) for one in kinds], dtype=object),
         "n_localities": np.array([one.n_localities for one in every]),
         "inverse_temperature": np.array([one.inverse_temperature for one in every]),
@@ -263,10 +267,11 @@ def _features(
     columns: Columns,
     rows: Table,
     varies: Booleans,
+    even: Booleans,
     rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
     """What models of these kinds see beyond the columns: ramps, where a column can bend, or what a
-    transformer makes.
+    transformer makes. Curves of the columns that are `even` may be smooth, too.
     """
     if is_transformer(kinds[0]):
         names = columns.encoded_names
@@ -275,14 +280,17 @@ def _features(
     numbers = np.zeros(len(varies), dtype=bool)
     for group in columns.groups:
         numbers[group.values] = group.levels is None
-    bends = None
+    made: list[dict[str, Any]] = [{}] if "linear" in kinds else []
     if "additive" in kinds:
         zeros = np.zeros(len(varies))
         stand_in = find_medians(rows.X, rows.weight, columns.incomplete_numbers, zeros)
         bends = find_bends(rows.X, rows.weight, numbers & varies, stand_in)
-    if bends is None:
-        return [{}]
-    return [{} if kind == "linear" else {"bends": bends} for kind in kinds]
+        if bends is not None:
+            made.append({"bends": bends})
+            smooth = find_bends(rows.X, rows.weight, numbers & varies, stand_in, even)
+            if smooth is not None and any(one.smooth for one in smooth.each):
+                made.append({"bends": smooth})
+    return made or [{}]
 
 
 def _looking(geometries: list[Any], varies: Booleans, named: bool) -> list[Geometry]:
@@ -562,6 +570,7 @@ def _resume(before: Mixture, problem: Problem) -> tuple[Posterior, float] | None
         and before.target.kind == problem.target.kind
         and _equal_labels(before.target.classes, problem.target.classes)
         and before.geometry.fits(problem.geometry)
+        and before.inputs.smooth == problem.inputs.smooth
     )
     if not same:
         return None

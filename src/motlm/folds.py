@@ -313,6 +313,7 @@ class Folds:
         self._prepare(firsts)
         variants = list(range(len(self.recipes)))
         anchor = self._look_at(firsts)
+        variants = self._curved(variants, firsts)
         if grows or 0 in sizes:
             variants = self._bending(variants, firsts)
         self._prepare([v for v in variants if last])
@@ -423,13 +424,24 @@ class Folds:
         self.temperatures = tuple(min(max(rule * one, low), high) for one in _TIMES_BAYES)
         return self.temperatures[_TIMES_BAYES.index(_LOOKED_AT)]
 
+    def _curved(self, variants: list[int], firsts: Sequence[int]) -> list[int]:
+        """Of curves those, rugged or smooth, with which one model is better."""
+        bent = [one for one in self.ones if self.recipes[one.variant].bends is not None]
+        if not bent:
+            return variants
+        best = self.recipes[min(bent, key=_loss).variant].bends
+        return [v for v in variants if self.recipes[v].bends in (None, best)]
+
     def _bending(self, variants: list[int], firsts: Sequence[int]) -> list[int]:
         """Of additive models, only if one of them is better than a linear one."""
-        best = {v: min((one for one in self.ones if one.variant == v), key=_loss) for v in firsts}
-        plain = best[firsts[0]]
-        if len(firsts) == 1:
+        best = {
+            v: min((one for one in self.ones if one.variant == v), key=_loss)
+            for v in firsts
+            if v in variants
+        }
+        if len(best) == 1:
             return variants
-        bent = best[firsts[1]]
+        plain, bent = best.values()
         if bent.loss >= plain.loss or is_close(plain.losses, bent.losses, self.weight, 1.0):
             return [v for v in variants if self.recipes[v].bends is None]
         return sorted(variants, key=lambda v: self.recipes[v].bends is None)
@@ -533,7 +545,7 @@ class Folds:
     def _name(self, variant: int) -> str:
         """Of a variant, in words."""
         recipe = self.recipes[variant]
-        kind = recipe.kind
+        kind = recipe.name
         most = getattr(recipe.geometry, "most", None)
         if most is None:
             return kind

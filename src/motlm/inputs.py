@@ -756,6 +756,11 @@ class Inputs:
         """Of the models: "linear", "additive", or by the name of a transformer."""
         return kind_of(self.bends, self.made)
 
+    @property
+    def smooth(self) -> tuple[int, ...]:
+        """The encoded columns whose curves are smooth."""
+        return () if self.bends is None else self.bends.smooth
+
     def coordinates(self, Z: Array) -> Array:
         """Where standardized rows lie: their columns that vary."""
         return Z if self.varies.all() else np.ascontiguousarray(Z[:, self.varies])

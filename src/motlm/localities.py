@@ -62,35 +62,28 @@ class Shape:
         Of several classes (n_classes, n_knots).
     scale : ndarray, (n_knots,)
         Posterior standard deviation of the values.
+    parts : ndarray, (n_knots, n_parts), or None
+        Those of independent parts that the values are sums of; None: the values are certain.
     """
 
     column: int
     knots: Array
     values: Array
     scale: Array
+    parts: Array | None = None
 
     def at(self, x: Array) -> Array:
         """(n,): what is added for these numbers of the column; of one class."""
         return interpolate(self.knots, self.values[:, None], np.asarray(x, dtype=float))[:, 0]
 
     def variance(self, x: Array, reference: float) -> Array:
-        """(n,): posterior variance of what is added at x less what is added at the reference.
-
-        The rises from knot to knot are independent, with variances w = total gap / sum of gaps,
-        and the mean m of each ramp is subtracted. So the variance of a value is V0 = sum w m^2 at
-        the first knot, grows by D = w (1 - 2 m) from each to the next, and is Vn = sum w (1 - m)^2
-        at the last: total = 2 (V0 + Vn) - sum D^2 / w.
-        """
-        unit = power_of_two(self.scale)  # squares do not overflow
-        gap, squares = np.diff(self.knots), (self.scale / unit) ** 2
-        share = gap / gap.sum()
-        both = float(squares[0] + squares[-1])
-        grown = float((np.diff(squares) ** 2 / share).sum())
-        total = both + np.sqrt(max(both**2 - grown, 0.0))  # of total^2 - 2 both total + grown = 0
-        ramps = np.tri(len(self.knots), len(gap), k=-1)
-        rise = interpolate(self.knots, ramps, np.append(np.asarray(x, dtype=float), reference))
+        """(n,): posterior variance of what is added at x less what is added at the reference."""
+        if self.parts is None:
+            return np.zeros(len(x))
+        unit = power_of_two(self.parts)  # squares do not overflow
+        at = interpolate(self.knots, self.parts, np.append(np.asarray(x, dtype=float), reference))
         with np.errstate(over="ignore"):
-            return np.asarray((rise[:-1] - rise[-1]) ** 2 @ (total * share)) * unit * unit
+            return np.asarray((((at[:-1] - at[-1]) / unit) ** 2).sum(axis=1) * unit * unit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -263,6 +263,7 @@ class Mixture:
                 one.knots,
                 _fix(ramps[..., own] @ one.table.T * scale),
                 _fix(np.sqrt(spread[own] ** 2 @ (one.table**2).T) * scale),
+                _fix(one.table * spread[own] * scale),
             )
             for one, own in inputs.bends.parts()
         )

@@ -194,6 +194,12 @@ class Recipe:
         """Of the models: "linear", "additive", or by the name of a transformer."""
         return kind_of(self.bends, self.made)
 
+    @property
+    def name(self) -> str:
+        """The same, and "additive, smooth" where curves are smooth."""
+        smooth = self.bends is not None and bool(self.bends.smooth)
+        return f"{self.kind}, smooth" if smooth else self.kind
+
     def problem(self, table: Table) -> Problem:
         units, columns = self.standardize, self.reading.columns
         fill = find_medians(table.X, table.weight, columns.incomplete_numbers, self.typical)

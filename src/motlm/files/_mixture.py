@@ -124,8 +124,11 @@ def _read_bends(read: Reader, columns: Columns, varies: Booleans) -> Bends:
         if share is not None and not ((share >= _LEAST_SHARE) & (share <= 1.0 + _OVER)).all():
             expected = f"numbers between {_LEAST_SHARE:g} and 1"
             raise part.fail("share", expected, share.tolist())
+        smooth = part.boolean("smooth") if "smooth" in part.content else False
+        if smooth and share is not None:
+            raise part.fail("smooth", "false, or no share", smooth)
         part.done()
-        found.append(Bend(column, knots, middle, share))
+        found.append(Bend(column, knots, middle, share, smooth))
     if not found:
         raise read.fail("bends", "absent, or those of some columns", [])
     return Bends(tuple(found))

@@ -16,7 +16,7 @@ from ._read import Reader
 
 __all__ = ["HASHED", "SCHEMA", "WORDED", "upgrade"]
 
-SCHEMA = 8
+SCHEMA = 9
 HASHED = 3  # the schema from which on certificates name models by the hash of today
 WORDED = 6  # the schema from which on localities are told in sentences, worded as today
 
@@ -234,6 +234,15 @@ def _from_7_to_8(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "schema": 8, "parameters": {**parameters, **_LATER}}
 
 
+def _from_8_to_9(content: dict[str, Any]) -> dict[str, Any]:
+    """Curves were rugged."""
+    inputs = Reader(content).part("inputs")
+    for one in inputs.parts("bends") if "bends" in inputs.content else ():
+        if "smooth" in one.content:
+            raise ModelFileError("unknown entries 'inputs.bends.smooth'.")
+    return {**content, "schema": 9}
+
+
 _UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _from_1_to_2,
     2: _from_2_to_3,
@@ -242,4 +251,5 @@ _UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     5: _from_5_to_6,
     6: _from_6_to_7,
     7: _from_7_to_8,
+    8: _from_8_to_9,
 }
