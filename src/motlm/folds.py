@@ -51,7 +51,7 @@ _HOPELESS = 2.0  # standard errors by which a way of candidates is behind before
 _CLEARLY = 2.0  # standard errors by which one model is better than localities that are asked for
 _STEPS = 4.0  # searches that a number of localities takes on the rows of a fold, about
 _LOOKED = 2  # numbers of localities that are tried with each kind, however far behind
-_PATIENCE = 2  # numbers of localities without improvement before growth ends
+_PATIENCE = 3  # numbers of localities without improvement before growth ends
 
 
 _SCORES = {
