@@ -112,6 +112,138 @@ def test_a_curve_may_turn_between_values_that_lie_close_together() -> None:
     assert np.corrcoef(model.predict(left[:, None]), truth)[0, 1] > 0.95
 
 
+# -- smooth curves ---------------------------------------------------------------------------------
+
+
+def bowls(n_rows: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Three smooth curves under noise."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n_rows, 3))
+    return X, X[:, 0] ** 2 - 0.5 * X[:, 1] ** 2 + np.sin(X[:, 2]) + rng.normal(size=n_rows)
+
+
+def stairs(n_rows: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(6)
+    X = rng.uniform(-3, 3, size=(n_rows, 2))
+    return X, 2.0 * (np.floor(X[:, 0]) % 2) + 0.1 * rng.normal(size=n_rows)
+
+
+def smooth_and_rugged(X: np.ndarray) -> tuple[Bend, Bend]:
+    every = np.ones(X.shape[1], dtype=bool)
+    smooth, rugged = (find_bends(X, np.ones(len(X)), every, None, one) for one in (every, None))
+    return smooth.each[0], rugged.each[0]
+
+
+def test_smooth_curves_are_the_same_curves_with_another_prior(rng: np.random.Generator) -> None:
+    """Long ramps add up to any piecewise linear curve, as the short ones do."""
+    X = rng.exponential(size=(500, 1))
+    smooth, rugged = smooth_and_rugged(X)
+    assert smooth.smooth
+    assert not rugged.smooth
+    np.testing.assert_array_equal(smooth.knots, rugged.knots)
+    np.testing.assert_allclose(smooth.values(X[:, 0]).mean(axis=0), 0, atol=1e-12)
+    assert (smooth.middle >= 0).all()
+    assert (smooth.middle <= 1).all()
+    goal = np.append(rng.normal(size=len(smooth)), 0)
+    for one in (smooth, rugged):
+        basis = np.column_stack([one.table, np.ones(len(one.knots))])
+        np.testing.assert_allclose(basis @ np.linalg.solve(basis, goal), goal, atol=1e-8)
+
+
+def test_slopes_of_smooth_curves_walk_at_random_from_the_middle(rng: np.random.Generator) -> None:
+    """Weights are independent and of one scale: the variance of a slope, less that of the piece in
+    the middle, is the sum of those of the turns between, each of which goes with the width of the
+    pieces around it; a rugged curve's height does what here the slope does.
+    """
+    smooth, rugged = smooth_and_rugged(np.sort(rng.normal(size=(500, 1)), axis=0))
+    knots, half = smooth.knots, len(smooth) // 2
+    width = np.diff(knots)
+    slopes = np.diff(smooth.table, axis=0).T / width  # (n_ramps, n_pieces)
+    turns = np.abs(np.diff(slopes, axis=1))
+    # each ramp turns where it begins or ends, but for the outermost knots
+    assert ((turns > 1e-9).sum(axis=1) == 1).all()
+    variance = (slopes**2).sum(axis=0)
+    assert (np.diff(variance[half:]) > 0).all()
+    assert (np.diff(variance[:half]) < 0).all()
+    inner = (turns**2).sum(axis=0)  # of the turns at the inner knots, one or two ramps each
+    around = (width[:-1] + width[1:]) / 2
+    ratio = np.delete(inner / around, [half - 1])  # the middle knot has a ramp to either side
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+    steps = np.diff(rugged.table, axis=0)
+    np.testing.assert_allclose((steps**2).sum(axis=1) / width, (steps**2).sum() / width.sum())
+
+
+def test_smooth_curves_do_not_depend_on_the_units(rng: np.random.Generator) -> None:
+    bend, _ = smooth_and_rugged(rng.normal(size=(300, 1)))
+    moved = Bend(0, 1000.0 + 8.0 * bend.knots, bend.middle, smooth=True)
+    np.testing.assert_allclose(moved.table, bend.table, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("rows", "smooth"), [(bowls, True), (stairs, False)])
+def test_rows_left_out_decide_whether_curves_are_smooth(rows: object, smooth: bool) -> None:
+    X, y = rows()
+    model = LocalMixtureRegressor(0, local_models="additive", **QUICK).fit(X, y)
+    assert bool(model.mixture_.inputs.smooth) == smooth
+    kinds = model.cv_results_["local_models"]
+    best = {kind: model.cv_results_["mean_test_score"][kinds == kind].max() for kind in set(kinds)}
+    assert set(best) == {"additive", "additive, smooth"}
+    assert (best["additive, smooth"] > best["additive"]) == smooth
+
+
+def test_smooth_curves_predict_better_where_curves_are_smooth() -> None:
+    """Beside the model of rugged ones: without a choice, curves are rugged."""
+    X, y = bowls()
+    fresh = np.random.default_rng(7).normal(size=(4000, 3))
+    truth = fresh[:, 0] ** 2 - 0.5 * fresh[:, 1] ** 2 + np.sin(fresh[:, 2])
+    smooth = LocalMixtureRegressor(0, local_models="additive", **QUICK).fit(X, y)
+    settings = {"inverse_temperature": smooth.inverse_temperature_, **QUICK}
+    rugged = LocalMixtureRegressor(0, local_models="additive", select="held-out", **settings)
+    rugged.fit(X, y)
+    assert smooth.mixture_.inputs.smooth == (0, 1, 2)
+    assert rugged.mixture_.inputs.smooth == ()
+    errors = [np.mean((one.predict(fresh) - truth) ** 2) for one in (smooth, rugged)]
+    assert errors[0] < 0.8 * errors[1]
+
+
+def test_monotone_columns_and_amounts_stay_rugged() -> None:
+    """Long ramps of one sign would make them concave and convex, too."""
+    X, y = bowls()
+    model = LocalMixtureRegressor(0, local_models="additive", monotonic_cst=[0, 0, 1], **QUICK)
+    assert model.fit(X, y).mixture_.inputs.smooth == (0, 1)
+    repeated = amounts(400 * 20)[:, None]
+    weight = np.ones(len(repeated))
+    every = np.ones(1, dtype=bool)
+    assert find_bends(repeated, weight, every, None, every).smooth == ()
+
+
+def test_the_spread_of_a_smooth_curve_is_that_of_its_posterior(rng: np.random.Generator) -> None:
+    X, y = bowls()
+    model = LocalMixtureRegressor(0, local_models="additive", **QUICK).fit(X, y)
+    mixture = model.mixture_
+    at = np.array([-1.7, -0.3, 0.0, 0.8, 2.5])
+    points = model.exterior_.curve(0, at, reference=0.4)
+    n = len(mixture.inputs.varies)
+    [rho, *_], _ = mixture.posterior.deviations
+    draws = mixture.posterior.coef[-1] + rho * rng.normal(size=(40_000, len(rho)))
+    bend, own = next(mixture.inputs.bends.parts())
+    unit = mixture.inputs.units.inverse_scale[0]
+    made = draws[:, [0]] * unit * (at - 0.4)
+    made += draws[:, n:][:, own] @ (bend.values(at) - bend.values(np.array([0.4]))).T
+    scale = mixture.target.scale
+    np.testing.assert_allclose(points.value, made.mean(axis=0) * scale, atol=0.02 * y.std())
+    np.testing.assert_allclose(points.scale, made.std(axis=0) * scale, rtol=0.03)
+
+
+def test_a_smooth_model_goes_on_as_one() -> None:
+    X, y = bowls()
+    model = LocalMixtureRegressor(0, local_models="additive", **QUICK).fit(X, y)
+    again = clone(model).set_params(warm_start=True)
+    again.mixture_ = model.mixture_
+    again.fit(X, y)
+    assert again.mixture_.inputs.smooth == model.mixture_.inputs.smooth
+    np.testing.assert_allclose(again.predict(X), model.predict(X), atol=1e-2 * y.std())
+
+
 # -- models ----------------------------------------------------------------------------------------
 
 

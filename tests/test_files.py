@@ -377,7 +377,7 @@ def test_people_can_read_it(every, tmp_path: Path) -> None:
     text = model.save(tmp_path / "m.json").read_text()
     content = json.loads(text)
     assert content["format"] == "motlm model"
-    assert content["schema"] == SCHEMA == 8
+    assert content["schema"] == SCHEMA == 9
     assert content["library"] == f"motlm {motlm.__version__}"
     assert content["exterior"]["formula"] == model.exterior_.formula()
     assert dict(content["exterior"]["coef"])["a"] == model.exterior_.coef[0]
@@ -1333,7 +1333,7 @@ def test_losses_are_unknown_to_schema_4(name: str) -> None:
 @pytest.mark.parametrize(
     "path",
     sorted(
-        path for n in (5, 6, 7, 8) for path in (FIXTURES / f"schema{n}").glob("*.expected.json")
+        path for n in (5, 6, 7, 8, 9) for path in (FIXTURES / f"schema{n}").glob("*.expected.json")
     ),
     ids=lambda path: f"{path.parent.name} {path.name.split('.')[0]}",
 )
@@ -1384,6 +1384,20 @@ def test_curves_are_unknown_to_schema_6(place: tuple, value: object, match: str)
         content = json.loads((FIXTURES / f"{name}.json").read_text())
         with pytest.raises(ModelFileError, match=match):
             from_document(change(content, place, value))
+
+
+def test_smooth_curves_are_unknown_to_schema_8() -> None:
+    content = json.loads((FIXTURES / "schema9" / "smooth.json").read_text())
+    assert content["inputs"]["bends"][0]["smooth"] is True
+    with pytest.raises(ModelFileError, match=r"unknown entries 'inputs\.bends\.smooth'"):
+        from_document(change(content, ("schema",), 8))
+    with pytest.raises(ModelFileError, match="smooth should be true or false"):
+        from_document(change(content, ("inputs", "bends", 0, "smooth"), 1))
+    share = [1.0 / 8] * (len(content["inputs"]["bends"][0]["knots"]) - 1)
+    with pytest.raises(ModelFileError, match="smooth should be false, or no share"):
+        from_document(change(content, ("inputs", "bends", 0, "share"), share))
+    with pytest.raises(ModelFileError, match="does not agree with the posterior"):
+        from_document(change(content, ("inputs", "bends", 0, "smooth"), False))
 
 
 @pytest.mark.parametrize(
