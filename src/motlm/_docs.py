@@ -16,8 +16,9 @@ PARAMETERS = """
         How many localities to search for. 0 is one model. A number is kept if it can be: a
         locality that is left without rows, or with all of them, is replaced by another one, and
         dropped, with a warning, only where none can be found. "auto" grows the mixture one locality
-        at a time, up to `max_localities` or until two more give no improvement, and takes the
-        number that does best (see `select`). Ignored where points_of_interest are given.
+        at a time, up to `max_localities` or until three more (without cross-validation two) give
+        no improvement, and takes the number that does best (see `select`). Ignored where
+        points_of_interest are given.
     max_localities : int, default=8
         Most localities that "auto" tries.
     points_of_interest : array or DataFrame of (n_localities, n_features), default=None
@@ -54,8 +55,9 @@ PARAMETERS = """
         "own"; with {paper} it is "none".
     local_models : "auto", "linear", "additive" or a scikit-learn transformer, default="auto"
         What models are made of: straight lines, or for each column of numbers with five values or
-        more a curve (piecewise linear, with a straight line beyond the training rows). Corrections
-        in localities stay straight. "auto" is additive where that predicts rows left out better;
+        more a curve (piecewise linear, with a straight line beyond the training rows), smooth or
+        rugged as rows left out say. Corrections in localities stay straight. "auto" is additive
+        where that predicts rows left out better;
         linear with {paper}, and with ``select="bound"``. A transformer, such as ``Nystroem()`` or
         ``PolynomialFeatures(2)``, is fitted to the columns in standard units, and models see its
         outputs beside the columns; localities look at the columns alone.

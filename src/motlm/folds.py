@@ -4,7 +4,7 @@ at, of their number and of lambda.
 All candidates are judged on the same rows that were left out, and compared row by row. One model
 without localities comes first, which costs next to nothing: it tells whether models should bend,
 and how strong the noise is, by which Bayes' rule sets lambda. Then localities are added one at a
-time, on the rows of each fold, until two more give no improvement.
+time, on the rows of each fold, until three more give no improvement.
 """
 
 from __future__ import annotations
