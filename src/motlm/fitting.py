@@ -248,6 +248,7 @@ def _tried(chosen: Chosen, learning: Learning, target: Target) -> Tried:
         "locality_features": np.array([_columns_of(one.geometry) for one in kinds], dtype=object),
         "n_localities": np.array([one.n_localities for one in every]),
         "inverse_temperature": np.array([one.inverse_temperature for one in every]),
+        "borders": np.array(["sharp" if np.isinf(one.sharpest) else "soft" for one in every]),
         "mean_test_score": score_of(loss, target),
         "standard_error": unit * np.array([one.error for one in every]),
         "rank_test_score": np.argsort(np.argsort(loss, kind="stable"), kind="stable") + 1,

@@ -37,6 +37,7 @@ __all__ = [
     "mean_by_row",
     "score_name",
     "score_of",
+    "sharpest_of",
 ]
 
 _FOLDS = 5
@@ -49,6 +50,7 @@ _LOOKED_AT = 2.0  # the one at which localities are looked for
 _NOISE = (1e-4, 1.0)  # share of the target's variance, at least and at most
 _HOPELESS = 2.0  # standard errors by which a way of candidates is behind before it is left
 _CLEARLY = 2.0  # standard errors by which one model is better than localities that are asked for
+_SOFT = 100.0  # shape of a radius with a soft border: it is known to a tenth of itself
 _STEPS = 4.0  # searches that a number of localities takes on the rows of a fold, about
 _LOOKED = 2  # numbers of localities that are tried with each kind, however far behind
 _PATIENCE = 3  # numbers of localities without improvement before growth ends
@@ -79,6 +81,8 @@ class Candidate:
     whole : bool
         Whether in most folds each of its localities has rows and tells something about them; True
         where their number is to be chosen.
+    sharpest : float
+        Largest shape of a radius; infinite where borders may be as sharp as they like.
     """
 
     variant: int
@@ -88,6 +92,7 @@ class Candidate:
     loss: float
     error: float
     whole: bool = True
+    sharpest: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,12 @@ def is_close(losses: Array, best: Array, weight: Array, standard_errors: float) 
     return bool(mean <= standard_errors * error)
 
 
+def sharpest_of(posterior: Posterior) -> float:
+    """Where a search goes on from a posterior: soft borders stay soft."""
+    soft = posterior.n_localities > 0 and bool((posterior.radius_shape <= _SOFT).all())
+    return _SOFT if soft else np.inf
+
+
 def score_of(loss: Any, target: Target) -> Any:
     """What users read of the loss of rows left out: R2, or minus the log loss or deviance."""
     return -loss * target.risk_unit if target.loss.likelihood else 1.0 - loss
@@ -208,11 +219,7 @@ def choose_candidate(
     def near(leader: Candidate) -> Candidate:
         if rule is None:
             return leader
-        same = [
-            one
-            for one in candidates
-            if (one.variant, one.n_localities) == (leader.variant, leader.n_localities)
-        ]
+        same = [one for one in candidates if _way(one) == _way(leader)]
         same.sort(key=lambda one: (abs(np.log(one.inverse_temperature / rule)), one.loss))
         closest = (one for one in same if is_close(one.losses, leader.losses, weight, 1.0))
         return next(closest, leader)
@@ -287,6 +294,7 @@ class Folds:
     share_out: Callable[[Any, Any], list[Any]]
     # of each variant
     parts: dict[int, list[Part]] = field(default_factory=dict)
+    soft: dict[int, list[Part]] = field(default_factory=dict)  # of the same rows, with soft borders
     ones: list[Candidate] = field(default_factory=list)  # one model without localities
     every: list[Candidate] = field(default_factory=list)  # of `sizes`
     begun: list[tuple[int, Problem, Solution]] = field(default_factory=list)
@@ -318,18 +326,24 @@ class Folds:
             variants = self._bending(variants, firsts)
         self._prepare([v for v in variants if last])
         ladder = range(1, last + 1) if grows else [n for n in sizes if n]
+        ways = [(v, np.inf) for v in variants]
+        if grows:
+            ways += [(v, _SOFT) for v in variants if self._may_soften(v)]
         for n in ladder:
             if self.every and (self.watch.over() or self._is_futile()):
                 break
-            for v in list(variants):
-                if n in sizes and n > _LOOKED and self._is_hopeless(v):
-                    variants.remove(v)
+            for way in list(ways):
+                if n in sizes and n > _LOOKED and self._is_hopeless(*way):
+                    ways.remove(way)
                     continue
-                if not self._grow(v, n, anchor, n in sizes):
+                if not self._grow(*way, n, anchor, n in sizes):
                     return None
                 if self.every and self.watch.over():
                     break
+            if n == min(_LOOKED, last):
+                ways = self._bordered(ways, n, anchor)
         self._follow(anchor)
+        self._soften()
         return self._conclude(self._choose())
 
     def _follow(self, anchor: float) -> None:
@@ -346,10 +360,76 @@ class Folds:
                 part.found[n, temperature] = found[0]
 
         self.watch.report(f"n = {n}, {self._name(variant)}: other lambdas")
-        self.share_out(follow, self.parts[variant])
+        parts = self.parts_of(best)
+        self.share_out(follow, parts)
         for temperature in others:
-            if all((n, temperature) in part.found for part in self.parts[variant]):
-                self.every.append(self._judge(variant, n, temperature))
+            if all((n, temperature) in part.found for part in parts):
+                self.every.append(self._judge(variant, n, temperature, best.sharpest))
+
+    def _may_soften(self, variant: int) -> bool:
+        """Whether borders may be soft. The loss of a likelihood has no upper end, so that a sharp
+        border is worth much where it evades some rows; near it, other rows pay for that.
+        """
+        sharp = bool((np.asarray(self.recipes[variant].prior.radius_shape) > _SOFT).any())
+        return self.target.loss.likelihood and not sharp
+
+    def _bordered(
+        self, ways: list[tuple[int, float]], n: int, anchor: float
+    ) -> list[tuple[int, float]]:
+        """Of each kind the borders, sharp or soft, that are better with a few localities."""
+        found: dict[int, tuple[float, float]] = {}
+        for variant, sharpest in ways:
+            if all((n, anchor) in part.found for part in self._parts(variant, sharpest)):
+                own = self._judge(variant, n, anchor, sharpest).loss, sharpest
+                found[variant] = min(found.get(variant, own), own)
+        return [one for one in ways if found.get(one[0], (0.0, one[1]))[1] == one[1]]
+
+    def _soften(self) -> None:
+        """Soft borders for what would be chosen, where its borders are sharp."""
+        best = self._choose()
+        n, variant, temperature = best.n_localities, best.variant, best.inverse_temperature
+        if not n or np.isfinite(best.sharpest) or not self._may_soften(variant):
+            return
+        if self.watch.over():
+            return
+        others = [one for one in self.temperatures if one != temperature]
+
+        def soften(pair: tuple[Part, Part]) -> None:
+            sharp, soft = pair
+            objective = soft.search.objective(n, temperature)
+            [first] = soft.search.polish(objective, [sharp.found[n, temperature].posterior])
+            soft.found[n, temperature] = first
+            for other, more in soft.search.continued([first], others).items():
+                soft.found[n, other] = more[0]
+
+        self.watch.report(f"n = {n}, {self._name(variant)}: soft borders")
+        parts = self._parts(variant, _SOFT)
+        self.share_out(soften, list(zip(self.parts[variant], parts, strict=True)))
+        key = variant, n, _SOFT  # fewer localities may have been grown with soft borders
+        self.every = [one for one in self.every if _way(one) != key]
+        for one in self.temperatures:
+            if all((n, one) in part.found for part in parts):
+                self.every.append(self._judge(variant, n, one, _SOFT))
+
+    def parts_of(self, candidate: Candidate) -> list[Part]:
+        return self._parts(candidate.variant, candidate.sharpest)
+
+    def _parts(self, variant: int, sharpest: float) -> list[Part]:
+        if np.isinf(sharpest):
+            return self.parts[variant]
+        if variant not in self.soft:
+            self.soft[variant] = [
+                self._with_borders(part, sharpest, [self.seed, variant, k, 1])
+                for k, part in enumerate(self.parts[variant])
+            ]
+        return self.soft[variant]
+
+    def _with_borders(self, part: Part, sharpest: float, seed: list[int]) -> Part:
+        problem, rng = replace(part.problem, sharpest=sharpest), np.random.default_rng(seed)
+        made = replace(part, problem=problem, search=self.search(problem), rng=rng, found={})
+        return replace(
+            made, leaders=[one for one in part.leaders if not one.posterior.n_localities]
+        )
 
     def at(self, chosen: Candidate, inverse_temperature: float) -> Chosen:
         """The same at another lambda, which the search on all rows has ended at."""
@@ -362,8 +442,8 @@ class Folds:
             part.found[n, inverse_temperature] = leaders[0]
 
         self.watch.report(f"n = {n}, {self._name(variant)}: lambda' = {inverse_temperature:g}")
-        self.share_out(search, self.parts[variant])
-        self.every.append(self._judge(variant, n, inverse_temperature))
+        self.share_out(search, self.parts_of(chosen))
+        self.every.append(self._judge(variant, n, inverse_temperature, chosen.sharpest))
         return self._conclude(self.every[-1])
 
     def _choose(self) -> Candidate:
@@ -448,7 +528,7 @@ class Folds:
 
     # -- localities --------------------------------------------------------------------------------
 
-    def _grow(self, variant: int, n: int, anchor: float, asked: bool) -> bool:
+    def _grow(self, variant: int, sharpest: float, n: int, anchor: float, asked: bool) -> bool:
         """One locality more, on the rows of each fold; False where time did not suffice for all
         folds, of points that are given.
         """
@@ -464,24 +544,27 @@ class Folds:
             part.found[n, anchor] = part.leaders[0]
             self.begun.append((variant, part.problem, part.leaders[0]))
 
-        self.watch.report(f"n = {n}, {self._name(variant)}")
-        self.share_out(grow, self.parts[variant])
-        if any((n, anchor) not in part.found for part in self.parts[variant]):
+        kind = self._name(variant) + ("" if np.isinf(sharpest) else ", soft borders")
+        self.watch.report(f"n = {n}, {kind}")
+        parts = self._parts(variant, sharpest)
+        self.share_out(grow, parts)
+        if any((n, anchor) not in part.found for part in parts):
             return False
         if not asked:
             return True
-        self.every.append(self._judge(variant, n, anchor))
+        self.every.append(self._judge(variant, n, anchor, sharpest))
         best = min(self.every, key=_loss)
-        self.watch.report(
-            f"n = {n}, {self._name(variant)}: best loss of rows left out {best.loss:.5g}"
-        )
+        self.watch.report(f"n = {n}, {kind}: best loss of rows left out {best.loss:.5g}")
         return True
 
-    def _judge(self, variant: int, n: int, temperature: float) -> Candidate:
+    def _judge(
+        self, variant: int, n: int, temperature: float, sharpest: float = np.inf
+    ) -> Candidate:
         """Means over the times that a row was left out; of rows that never were, 0."""
+        parts = self._parts(variant, sharpest)
         each = [
             part.problem.target.losses(self._scores(part, (n, temperature)), part.held)
-            for part in self.parts[variant]
+            for part in parts
         ]
         losses, share = mean_by_row(self.masks, each), self.weight / self.weight.sum()
         loss = float(share @ losses)
@@ -492,8 +575,9 @@ class Folds:
                 "the losses of rows left out are beyond the range of floats.",
                 "Divide the target by a number of its size, or take its logarithm.",
             )
-        whole = [self._has_all(part, (n, temperature)) for part in self.parts[variant]]
-        return Candidate(variant, n, temperature, losses, loss, error, 2 * sum(whole) > len(whole))
+        whole = [self._has_all(part, (n, temperature)) for part in parts]
+        most = 2 * sum(whole) > len(whole)
+        return Candidate(variant, n, temperature, losses, loss, error, most, sharpest)
 
     def _has_all(self, part: Part, key: tuple[int, float]) -> bool:
         """Whether each locality has rows of its own, and tells something about them."""
@@ -518,9 +602,12 @@ class Folds:
         before = min(one.loss for one in self.every if one.n_localities not in late)
         return min(one.loss for one in self.every if one.n_localities in late) >= before
 
-    def _is_hopeless(self, variant: int) -> bool:
-        """Whether the best of a variant is clearly worse than the best of all."""
-        own = [one for one in self.every if one.variant == variant and one.n_localities]
+    def _is_hopeless(self, variant: int, sharpest: float) -> bool:
+        """Whether the best of a variant with such borders is clearly worse than the best of all."""
+        mine = variant, sharpest
+        own = [
+            one for one in self.every if one.n_localities and (one.variant, one.sharpest) == mine
+        ]
         if not own:
             return False
         leader, best = min(own, key=_loss), min(self.every, key=_loss)
@@ -529,7 +616,7 @@ class Folds:
         return not is_close(leader.losses, best.losses, self.weight, _HOPELESS)
 
     def _conclude(self, best: Candidate) -> Chosen:
-        parts = self.parts[best.variant]
+        parts = self.parts_of(best)
         key = best.n_localities, best.inverse_temperature
         seeds = [(part.problem, part.found[key]) for part in parts]
         left = [
@@ -554,3 +641,7 @@ class Folds:
 
 def _loss(one: Candidate) -> float:
     return one.loss
+
+
+def _way(one: Candidate) -> tuple[int, int, float]:
+    return one.variant, one.n_localities, one.sharpest

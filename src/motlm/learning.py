@@ -14,7 +14,7 @@ import numpy as np
 from ._renamed import user_level
 from ._typing import Array, Booleans
 from .errors import FewRowsWarning, InputError
-from .folds import Chosen, Folds, is_close, left_out, score_of
+from .folds import Chosen, Folds, is_close, left_out, score_of, sharpest_of
 from .geometry import radii
 from .limits import FARTHEST, TEMPERATURES
 from .optimize import Record, Solution
@@ -186,7 +186,7 @@ class Learning:
         if self.most_terms is None or len(found.problem.rows) != len(table.X) or self.watch.over():
             return found
         same = [one.inputs is found.problem.inputs for one in wholes]
-        recipe = self.recipes[same.index(True)]
+        recipe = replace(self.recipes[same.index(True)], sharpest=found.problem.sharpest)
 
         def polish(problem: Problem, start: Posterior, temperature: float) -> Solution:
             search = replace(self._search(problem), n_jobs=1)
@@ -233,7 +233,8 @@ class Learning:
             temperatures = [before[1]] if before[1] in temperatures else temperatures
             n = min(before[0].n_localities, max(sizes)) if len(sizes) > 1 else sizes[0]
             self.watch.plan(2)
-            search, whole = self._search(wholes[0]), wholes[0]
+            whole = replace(wholes[0], sharpest=sharpest_of(before[0]))
+            search = self._search(whole)
             resumed = search.resume(n, temperatures[0], before[0], self.rng)
             return self._finish(whole, resumed, asked)
         if validation is None and self.select == "cv":
@@ -305,7 +306,8 @@ class Learning:
             return self._finish(whole, [replace(one, posterior=posterior)], max(sizes))
         self.chosen.append(chosen)
         self.records.extend(_records_of(chosen, folds, wholes[0].target))
-        best, whole = chosen.best, wholes[chosen.best.variant]
+        best = chosen.best
+        whole = replace(wholes[best.variant], sharpest=best.sharpest)
         n, temperature = best.n_localities, best.inverse_temperature
         moved = [
             replace(one, posterior=whole.translate(one.posterior, problem.inputs, problem.target))
@@ -583,7 +585,7 @@ def _records_of(chosen: Chosen, folds: Folds, target: Target) -> list[Record]:
             (other.n_localities, other.inverse_temperature) == key and other.loss < one.loss
             for other in [*chosen.every, *chosen.alone]
         )
-        same = [part.found[key] for part in folds.parts[one.variant]]
+        same = [part.found[key] for part in folds.parts_of(one)]
         means = {
             name: float(np.mean([getattr(solution, name) for solution in same]))
             for name in ("objective", "gibbs_risk", "kl")

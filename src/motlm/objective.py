@@ -126,6 +126,8 @@ class Objective:
         One of `motlm.combinations`.
     fine : bool, default=True
         Whether memberships are exact to ten digits; else to six, for the way of a search.
+    sharpest : float, default=inf
+        Largest shape of a radius that a search goes to.
 
     Examples
     --------
@@ -155,6 +157,7 @@ class Objective:
     signs: Integers | None = None  # (n_features,), that weights must have; 0: any
     # (n_localities + 1, n_features), weights that are 0, or where models are corrections no other
     struck: Booleans | None = None
+    sharpest: float = np.inf
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_priors"}

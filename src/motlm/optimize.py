@@ -252,7 +252,7 @@ def lbfgs(
         start = solve_models(objective, start)
     with ExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(n_threads)) if n_threads > 1 else None
-        packing = Packing(start, free, signs=objective.signs, struck=objective.struck)
+        packing = Packing(start, free, False, objective.signs, objective.struck, objective.sharpest)
         evaluator = Evaluator(objective, packing, eliminated, executor, stop)
         return _descend(evaluator, start, max_iter, tol, stop)
 

@@ -683,12 +683,14 @@ class Packing:
         plain: bool = False,
         signs: Integers | None = None,
         struck: Booleans | None = None,
+        sharpest: float = np.inf,
     ) -> None:
         self.template = template
         self.free = tuple(free)
         self.plain = plain  # whether all numbers enter as they are
         self.signs = signs  # (n_features,), of weights that must not have the other sign; 0: any
         self.struck = struck  # (n_localities + 1, n_features), those that stay 0
+        self.sharpest = sharpest  # largest shape of a radius
 
     @property
     def shared(self) -> bool:
@@ -805,6 +807,8 @@ class Packing:
             low, high = (-np.inf, np.inf) if limits is None else np.log(limits)
             lower.append(np.full(len(places), low))
             upper.append(np.full(len(places), high))
+            if name == "radius_shape":
+                upper[-1] = np.minimum(upper[-1], np.log(self.sharpest))
             if name == "coef" and self.signs is not None:
                 # where models are corrections, of the exterior's weights and of all differences
                 own = np.resize(self.signs, self.template.coef.size)[places]

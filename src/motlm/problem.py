@@ -64,6 +64,7 @@ class Problem:
     free: tuple[str, ...]
     signs: Integers | None = None  # (n_features,), that weights must have; 0: any
     struck: Booleans | None = None  # (n_localities + 1, n_features), of terms that are left out
+    sharpest: float = np.inf  # shape of a radius
 
     def objective(self, n_localities: int, inverse_temperature: float) -> Objective:
         prior = self.prior
@@ -78,6 +79,7 @@ class Problem:
             combination=self.combination,
             signs=self.signs,
             struck=self.struck,
+            sharpest=self.sharpest,
         )
 
     def rows_of(self, X: Array, target: Array, weight: Array | None = None) -> Rows:
@@ -188,6 +190,7 @@ class Recipe:
     bends: Bends | None = None
     made: Transformed | None = None
     signs: Integers | None = None  # (n_encoded,), in which columns models must rise or fall
+    sharpest: float = np.inf  # shape of a radius
 
     @property
     def kind(self) -> str:
@@ -227,6 +230,7 @@ class Recipe:
             prior,
             self._free(),
             None if self.signs is None else inputs.of_features(self.signs),
+            sharpest=self.sharpest,
         )
         return replace(problem, rows=problem.rows_of(table.X, table.target, table.weight))
 
