@@ -14,7 +14,7 @@ from sklearn.metrics import mean_poisson_deviance
 from sklearn.model_selection import KFold
 
 import motlm
-from motlm import LocalMixtureClassifier, LocalMixtureRegressor
+from motlm import LocalMixtureClassifier, LocalMixtureRegressor, Prior
 from motlm.datasets import make_reg_case1
 from motlm.errors import InputError, NeedlessLocalityWarning
 from motlm.folds import Candidate, choose_candidate, is_close, left_out
@@ -259,3 +259,80 @@ def test_rows_without_a_group_are_refused(groups: list[object]) -> None:
         LocalMixtureRegressor(**QUICK).fit(
             [[0.0], [1.0], [2.0], [3.0]], [0, 1, 2, 4], groups=groups
         )
+
+
+# -- borders ---------------------------------------------------------------------------------------
+
+
+def hill(sharp: bool, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Columns, and log odds that fall with the distance from the middle: at once, or bit by bit."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(700, 2))
+    away = np.hypot(*X.T)
+    return X, np.where(away < 1, 2.5, -2.5) if sharp else 5 - 5 * away
+
+
+def labels(score: np.ndarray) -> np.ndarray:
+    return np.random.default_rng(4).random(len(score)) < 1 / (1 + np.exp(-score))
+
+
+def test_borders_are_soft_where_rows_left_out_are_better_for_it() -> None:
+    """The radius is then known to a tenth of itself at best, and with sharp ones to less."""
+    for sharp in (False, True):
+        X, score = hill(sharp)
+        model = LocalMixtureClassifier(1, local_models="linear", **QUICK).fit(X, labels(score))
+        results = model.cv_results_
+        best = {
+            kind: results["mean_test_score"][(results["borders"] == kind) & one].max()
+            for one in [results["n_localities"] == 1]
+            for kind in ("sharp", "soft")
+        }
+        assert (best["sharp"] > best["soft"]) == sharp
+        assert list(results["borders"][results["chosen"]]) == ["sharp" if sharp else "soft"]
+        [shape] = model.posterior_.radius_shape
+        assert (shape > 1000) == sharp
+        assert shape <= 100 * (1 + 1e-9) or sharp
+
+
+def test_soft_borders_tell_probabilities_better() -> None:
+    X, score = hill(False)
+    soft = LocalMixtureClassifier(1, local_models="linear", **QUICK).fit(X, labels(score))
+    settings = {"local_models": "linear", "inverse_temperature": soft.inverse_temperature_}
+    sharp = LocalMixtureClassifier(1, locality_features=3, **settings, **QUICK)
+    sharp.fit(X, labels(score))
+    assert sharp.posterior_.radius_shape[0] > 100
+    fresh, score = hill(False, seed=2)
+    truth = 1 / (1 + np.exp(-score))
+    chances = [one.predict_proba(fresh)[:, 1] for one in (soft, sharp)]
+    loss = [-np.mean(truth * np.log(p) + (1 - truth) * np.log(1 - p)) for p in chances]
+    assert loss[0] < loss[1]
+
+
+def test_borders_of_squared_losses_and_of_sharp_priors_are_not_softened() -> None:
+    X, score = hill(False)
+    model = LocalMixtureRegressor(1, local_models="linear", **QUICK).fit(X, score)
+    assert set(model.cv_results_["borders"]) == {"sharp"}
+    prior = Prior(radius_shape=1000.0, radius_rate=1000.0)
+    known = LocalMixtureClassifier(1, local_models="linear", prior=prior, **QUICK)
+    assert set(known.fit(X, labels(score)).cv_results_["borders"]) == {"sharp"}
+
+
+def test_soft_borders_stay_soft() -> None:
+    """Where the fit goes on, and where terms are struck out."""
+    X, score = hill(False)
+    y = labels(score)
+    short = LocalMixtureClassifier(1, local_models="linear", max_terms=1, **QUICK).fit(X, y)
+    assert short.posterior_.radius_shape[0] <= 100 * (1 + 1e-9)
+    again = short.set_params(max_terms=None, warm_start=True).fit(X, y)
+    assert again.posterior_.radius_shape[0] <= 100 * (1 + 1e-9)
+
+
+def test_borders_of_rates_may_be_soft() -> None:
+    X, score = hill(False)
+    y = np.random.default_rng(0).poisson(np.exp(score / 3))
+    model = LocalMixtureRegressor(1, loss="poisson", local_models="linear", **QUICK).fit(X, y)
+    assert set(model.cv_results_["borders"]) == {"sharp", "soft"}
+    given = LocalMixtureRegressor(
+        points_of_interest=[[0.0, 0.0]], loss="poisson", local_models="linear", **QUICK
+    ).fit(X, y)
+    assert set(given.cv_results_["borders"]) == {"sharp", "soft"}
