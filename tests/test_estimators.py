@@ -101,7 +101,7 @@ def test_what_is_stored_fits_together(case2) -> None:
     assert model.posterior_.n_localities == len(model.localities_) == 3
     assert [locality.point for locality in model.localities_] == [0, 1, 2]
     assert model.n_iter_ >= 1
-    assert {record.stage for record in model.path_} == {"search", "final"}
+    assert {record.stage for record in model.path_} == {"search", "without", "final"}
     assert {record.inverse_temperature for record in model.path_} == {model.inverse_temperature_}
     finals = [record.objective for record in model.path_ if record.stage == "final"]
     assert min(finals) == pytest.approx(model.objective_, rel=1e-12)

@@ -294,20 +294,6 @@ def test_borders_are_soft_where_rows_left_out_are_better_for_it() -> None:
         assert shape <= 100 * (1 + 1e-9) or sharp
 
 
-def test_soft_borders_tell_probabilities_better() -> None:
-    X, score = hill(False)
-    soft = LocalMixtureClassifier(1, local_models="linear", **QUICK).fit(X, labels(score))
-    settings = {"local_models": "linear", "inverse_temperature": soft.inverse_temperature_}
-    sharp = LocalMixtureClassifier(1, locality_features=3, **settings, **QUICK)
-    sharp.fit(X, labels(score))
-    assert sharp.posterior_.radius_shape[0] > 100
-    fresh, score = hill(False, seed=2)
-    truth = 1 / (1 + np.exp(-score))
-    chances = [one.predict_proba(fresh)[:, 1] for one in (soft, sharp)]
-    loss = [-np.mean(truth * np.log(p) + (1 - truth) * np.log(1 - p)) for p in chances]
-    assert loss[0] < loss[1]
-
-
 def test_borders_of_squared_losses_and_of_sharp_priors_are_not_softened() -> None:
     X, score = hill(False)
     model = LocalMixtureRegressor(1, local_models="linear", **QUICK).fit(X, score)

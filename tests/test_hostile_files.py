@@ -213,7 +213,7 @@ def test_strange_values_anywhere(name: str, models) -> None:
         ("given", ("provenance", "searched_localities"), 1, "different numbers below 1"),
         ("given", ("provenance", "inverse_temperature"), 0, "a number between 1e-30"),
         ("given", ("provenance", "prior", "radius_rate"), 1e-308, "prior is not sound"),
-        ("given", ("provenance", "path", 0, "stage"), "x", "one of search, final"),
+        ("given", ("provenance", "path", 0, "stage"), "x", "one of search, without, final"),
         ("seuclidean", ("geometry", "metric", "arguments", "V", 0), -1.0, "positive variances"),
         ("seuclidean", ("geometry", "metric", "arguments", "V", 0), 5e-324, "positive variances"),
         (

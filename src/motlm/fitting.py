@@ -704,9 +704,11 @@ def _warn_of_needless(chosen: Chosen, found: Found, target: Target) -> None:
     own, other = (
         score_of(loss, target) for loss in (chosen.loss, min(one.loss for one in chosen.alone))
     )
+    pairs = ((f"{own:.{k}g}", f"{other:.{k}g}") for k in range(3, 17))
+    shown, better = next(pair for pair in pairs if len(set(pair)) > 1)  # they are not equal
     text = (
         f"rows left out are predicted clearly worse with {n} localit{'y' if n == 1 else 'ies'} than"
-        f" by one model without any: {score_name(target)} {own:.3g} instead of {other:.3g}."
+        f" by one model without any: {score_name(target)} {shown} instead of {better}."
     )
     advice = "Fit without points of interest, or give others."
     if found.problem.geometry.sought:

@@ -182,7 +182,9 @@ def is_close(losses: Array, best: Array, weight: Array, standard_errors: float) 
 
 def sharpest_of(posterior: Posterior) -> float:
     """Where a search goes on from a posterior: soft borders stay soft."""
-    soft = posterior.n_localities > 0 and bool((posterior.radius_shape <= _SOFT).all())
+    soft = posterior.n_localities > 0 and bool(
+        (posterior.radius_shape <= _SOFT * (1.0 + 1e-9)).all()
+    )
     return _SOFT if soft else np.inf
 
 
@@ -312,7 +314,8 @@ class Folds:
         """
         grows, sizes = self.recipes[0].geometry.sought, self.sizes
         last = max(sizes)
-        steps = len(self.masks) * len(self.recipes) * (max(last, 1) if grows else 1)
+        sizes_each = max(last, 1) + (min(_LOOKED, last) if self._may_soften(0) else 0)
+        steps = len(self.masks) * len(self.recipes) * (sizes_each if grows else 1)
         self.watch.plan(_STEPS * steps + 1)
         kinds = list(dict.fromkeys(id(one.bends) for one in self.recipes))
         firsts = [

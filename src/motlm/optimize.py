@@ -104,7 +104,8 @@ class Record:
     ...     points_of_interest=[[0.0]], inverse_temperature=[1, 16], n_starts=1, random_state=0
     ... )
     >>> path = mixture.fit(X, y).path_
-    >>> [(record.stage, record.inverse_temperature) for record in path if record.rank == 0]
+    >>> found = [one for one in path if one.n_localities and one.rank == 0]  # not those "without"
+    >>> [(record.stage, record.inverse_temperature) for record in found]
     [('search', 1.0), ('search', 16.0), ('final', 16.0)]
     """
 
