@@ -1,5 +1,5 @@
-"""The choice by cross-validation: of linear or additive models, of the columns that localities look
-at, of their number and of lambda.
+"""The choice by cross-validation: of linear or additive models, of smooth or rugged curves, of the
+columns that localities look at, of their borders, of their number and of lambda.
 
 All candidates are judged on the same rows that were left out, and compared row by row. One model
 without localities comes first, which costs next to nothing: it tells whether models should bend,
