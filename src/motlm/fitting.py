@@ -288,9 +288,10 @@ def _features(
         bends = find_bends(rows.X, rows.weight, numbers & varies, stand_in)
         if bends is not None:
             made.append({"bends": bends})
-            smooth = find_bends(rows.X, rows.weight, numbers & varies, stand_in, even)
-            if smooth is not None and any(one.smooth for one in smooth.each):
-                made.append({"bends": smooth})
+            if even.any():
+                smooth = find_bends(rows.X, rows.weight, numbers & varies, stand_in, even)
+                if smooth is not None and smooth.smooth:
+                    made.append({"bends": smooth})
     return made or [{}]
 
 

@@ -324,7 +324,7 @@ class Folds:
         self._prepare(firsts)
         variants = list(range(len(self.recipes)))
         anchor = self._look_at(firsts)
-        variants = self._curved(variants, firsts)
+        variants = self._curved(variants)
         if grows or 0 in sizes:
             variants = self._bending(variants, firsts)
         self._prepare([v for v in variants if last])
@@ -429,10 +429,9 @@ class Folds:
 
     def _with_borders(self, part: Part, sharpest: float, seed: list[int]) -> Part:
         problem, rng = replace(part.problem, sharpest=sharpest), np.random.default_rng(seed)
-        made = replace(part, problem=problem, search=self.search(problem), rng=rng, found={})
-        return replace(
-            made, leaders=[one for one in part.leaders if not one.posterior.n_localities]
-        )
+        first = [one for one in part.leaders if not one.posterior.n_localities]
+        search = self.search(problem)
+        return replace(part, problem=problem, search=search, rng=rng, leaders=first, found={})
 
     def at(self, chosen: Candidate, inverse_temperature: float) -> Chosen:
         """The same at another lambda, which the search on all rows has ended at."""
@@ -507,7 +506,7 @@ class Folds:
         self.temperatures = tuple(min(max(rule * one, low), high) for one in _TIMES_BAYES)
         return self.temperatures[_TIMES_BAYES.index(_LOOKED_AT)]
 
-    def _curved(self, variants: list[int], firsts: Sequence[int]) -> list[int]:
+    def _curved(self, variants: list[int]) -> list[int]:
         """Of curves those, rugged or smooth, with which one model is better."""
         bent = [one for one in self.ones if self.recipes[one.variant].bends is not None]
         if not bent:

@@ -233,7 +233,9 @@ class Learning:
             temperatures = [before[1]] if before[1] in temperatures else temperatures
             n = min(before[0].n_localities, max(sizes)) if len(sizes) > 1 else sizes[0]
             self.watch.plan(2)
-            whole = replace(wholes[0], sharpest=sharpest_of(before[0]))
+            whole = wholes[0]
+            if self.target.loss.likelihood:
+                whole = replace(whole, sharpest=sharpest_of(before[0]))
             search = self._search(whole)
             resumed = search.resume(n, temperatures[0], before[0], self.rng)
             return self._finish(whole, resumed, asked)
